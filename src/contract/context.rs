@@ -1,0 +1,107 @@
+//! What the engine hands to an op while it runs.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use crate::contract::{AssetNeed, Failure, Shape};
+use crate::ids::{ItemId, StageName};
+use crate::raster::Window;
+use crate::remote::StageClient;
+use crate::resources::{ByteLease, Bytes, Slots};
+
+/// For sources.
+#[derive(Clone)]
+pub struct SourceContext {
+    /// The stage.
+    pub stage: StageName,
+    /// Makes requests under the stage's resources.
+    pub client: StageClient,
+    /// Cancelled when the run stops admitting.
+    pub cancel: CancellationToken,
+}
+
+/// For work that waits for others: requests, disks, programs.
+#[derive(Clone)]
+pub struct TransferContext {
+    /// The stage.
+    pub stage: StageName,
+    /// The item.
+    pub item: ItemId,
+    /// Makes requests under the stage's resources.
+    pub client: StageClient,
+    /// Cancelled when the work is to end at once.
+    pub cancel: CancellationToken,
+    /// The window of each output member that is wanted; empty at ports without rasters and for whole rasters.
+    pub wanted: Arc<[Window]>,
+    /// What the stages below need of each file; `None` where a stage needs whole files.
+    pub needs: Option<Arc<[AssetNeed]>>,
+    /// The form of the input as the header told it.
+    pub input: Arc<Shape>,
+    /// The form of the output as the header told it.
+    pub output: Arc<Shape>,
+    /// The item's memory; grows as an overdraft when a header proves too small.
+    pub memory: ByteLease,
+    /// The folder for temporaries.
+    pub scratch: PathBuf,
+    /// The budget of that folder.
+    pub scratch_budget: Bytes,
+    /// Files that are about to be renamed, and were.
+    pub commits: Arc<dyn Commits>,
+    /// Cores held, for programs.
+    pub cores: u64,
+    /// GDAL's block cache in bytes for a program of this stage.
+    pub gdal_cache: u64,
+}
+
+/// The ledger's part in writing a file: intent before the rename, done after it.
+pub trait Commits: Send + Sync {
+    /// Remembers that the temporary file with this inode is about to become `location`. Returns when it is durable.
+    fn intend<'a>(
+        &'a self,
+        item: &'a ItemId,
+        location: &'a str,
+        size: u64,
+        inode: u64,
+    ) -> BoxFuture<'a, Result<(), Failure>>;
+
+    /// What the ledger knows of the file that stands at `location`, by its size.
+    fn owns<'a>(&'a self, location: &'a str, size: u64) -> BoxFuture<'a, bool>;
+
+    /// The fingerprint of this item's path, for metadata of objects.
+    fn fingerprint(&self, item: &ItemId) -> Option<String>;
+}
+
+/// For CPU work on a blocking thread.
+#[derive(Clone)]
+pub struct ComputeContext {
+    /// The stage.
+    pub stage: StageName,
+    /// The item.
+    pub item: ItemId,
+    /// Cancelled when the work is to end at once; GDAL asks it through its progress callback.
+    pub cancel: CancellationToken,
+    /// The window of each output member that is wanted.
+    pub wanted: Arc<[Window]>,
+    /// The form of the input as the header told it.
+    pub input: Arc<Shape>,
+    /// The form of the output as the header told it.
+    pub output: Arc<Shape>,
+    /// The folder for temporaries.
+    pub scratch: PathBuf,
+    /// The budget of that folder.
+    pub scratch_budget: Bytes,
+    /// The item's memory; grows as an overdraft when the work needs more than was foreseen.
+    pub memory: ByteLease,
+    /// Where idle cores may be taken, without waiting, for blocks of this item's work.
+    pub idle_cores: Option<Slots>,
+}
+
+impl ComputeContext {
+    /// Whether the work is to end at once.
+    pub fn cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+}

@@ -1,0 +1,202 @@
+//! What flows between stages.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use chrono::{DateTime, Utc};
+
+use crate::ids::ItemId;
+use crate::raster::{FileBytes, Grid, Raster, Window};
+
+/// Properties of an item, as its source states them (STAC properties, columns of a list).
+pub type Properties = serde_json::Map<String, serde_json::Value>;
+
+/// One thing that flows: an id, what is known of it, and its payload. Cloning shares all bulk data.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// Unique within the run; a window's is `parent/row/col`.
+    pub id: ItemId,
+    /// As the source states them.
+    pub properties: Arc<Properties>,
+    /// Where it came from.
+    pub lineage: Lineage,
+    /// What the next stage works on.
+    pub payload: Payload,
+}
+
+/// Where an item came from.
+#[derive(Clone, Debug, Default)]
+pub struct Lineage {
+    /// The item that a window was made of.
+    pub parent: Option<ItemId>,
+    /// The window's place among its parent's windows, counted from zero: (row, column).
+    pub position: Option<(u64, u64)>,
+    /// The part of the path's last raster grid that this item is to become; `None` for all of it.
+    pub window: Option<Window>,
+    /// The named grid that the window is a part of, when `window` or `group` was given one.
+    pub grid: Option<Arc<Grid>>,
+    /// The name of the group.
+    pub group: Option<String>,
+    /// The inner levels of a group, outermost first: for each level the key of every member.
+    pub levels: Vec<Vec<String>>,
+    /// The identity of the input as its listing gives it; the first link of the fingerprint.
+    pub identity: String,
+}
+
+/// What a stage works on.
+#[derive(Clone, Debug)]
+pub enum Payload {
+    /// References; one set a member, one member except for groups.
+    Assets(Vec<AssetSet>),
+    /// Bytes of those references.
+    Blobs(Vec<BlobSet>),
+    /// Pixels.
+    Raster(Raster),
+    /// Rows for tables.
+    Rows(Vec<Row>),
+    /// A complete file that is not yet written.
+    Encoded(Encoded),
+    /// Files, by name.
+    Files(Vec<OutputFile>),
+}
+
+/// The named references of one member.
+#[derive(Clone, Debug)]
+pub struct AssetSet {
+    /// The id of the source item.
+    pub id: String,
+    /// Its properties.
+    pub properties: Arc<Properties>,
+    /// Its assets, in the order of the source.
+    pub assets: Vec<Asset>,
+}
+
+/// A named reference to a file.
+#[derive(Clone, Debug)]
+pub struct Asset {
+    /// The name by which stages ask for it; `data` where a source has one file an item.
+    pub name: String,
+    /// Where it is.
+    pub location: Location,
+    /// Size in bytes where the listing states it.
+    pub size: Option<u64>,
+    /// ETag, checksum or modification time where the listing states one.
+    pub version: Option<String>,
+    /// What the catalogue says of it (`roles`, `raster:bands`, `eo:bands`, `proj:…`); empty for plain files.
+    pub metadata: Arc<Properties>,
+}
+
+/// Where a file is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// On this machine; absolute.
+    Local(PathBuf),
+    /// Behind a URL: `http(s)://`, `s3://`, `gs://`, `az://`.
+    Remote(url::Url),
+}
+
+/// The bytes of one member's assets.
+#[derive(Clone, Debug)]
+pub struct BlobSet {
+    /// The id of the source item.
+    pub id: String,
+    /// Its properties.
+    pub properties: Arc<Properties>,
+    /// Its blobs, in the order of the assets.
+    pub blobs: Vec<Blob>,
+}
+
+/// One asset and its bytes.
+#[derive(Clone, Debug)]
+pub struct Blob {
+    /// What it was fetched from.
+    pub asset: Asset,
+    /// Where the bytes are now.
+    pub content: Content,
+}
+
+/// Where bytes are.
+#[derive(Clone, Debug)]
+pub enum Content {
+    /// A local file, passed through without a copy.
+    Local(PathBuf),
+    /// In memory, whole or the ranges that the item needs.
+    Memory(Arc<FileBytes>),
+    /// On scratch; the file goes with the last holder.
+    Scratch(Arc<TemporaryFile>),
+}
+
+/// A file that is removed when its last holder drops it.
+#[derive(Debug)]
+pub struct TemporaryFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What pays for its disk space; given back after the file is gone.
+    pub lease: Option<crate::resources::ByteLease>,
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_file(&self.path)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::warn!(path = %self.path.display(), %error, "temporary file stays");
+        }
+    }
+}
+
+/// A complete file that is not yet written.
+#[derive(Clone, Debug)]
+pub struct Encoded {
+    /// Its bytes.
+    pub body: EncodedBody,
+    /// The media type, `image/tiff; application=geotiff; profile=cloud-optimized` for a COG.
+    pub media_type: &'static str,
+}
+
+/// Where an encoded file's bytes are.
+#[derive(Clone, Debug)]
+pub enum EncodedBody {
+    /// In memory.
+    Memory(Bytes),
+    /// Put together on scratch.
+    Scratch(Arc<TemporaryFile>),
+}
+
+/// A file on disk or in an object store.
+#[derive(Clone, Debug)]
+pub struct OutputFile {
+    /// Its name among the item's files: the output's name of `exec`, `data` otherwise.
+    pub name: String,
+    /// Where it is.
+    pub location: Location,
+    /// Size in bytes.
+    pub size: u64,
+    /// Set for temporaries, which go with their last holder.
+    pub temporary: Option<Arc<TemporaryFile>>,
+}
+
+/// One row of a table: (column, value) in column order; values are JSON scalars.
+pub type Row = Vec<(String, serde_json::Value)>;
+
+impl Item {
+    /// The acquisition time: `datetime`, or `start_datetime` where that is null; in UTC.
+    pub fn datetime(&self) -> Option<DateTime<Utc>> {
+        datetime_of(&self.properties)
+    }
+
+    /// The id of what this item counts as in reports: the parent of a window, else itself.
+    pub fn reported_id(&self) -> &ItemId {
+        self.lineage.parent.as_ref().unwrap_or(&self.id)
+    }
+}
+
+/// The time that properties state: `datetime`, or `start_datetime` where that is null; in UTC.
+pub(crate) fn datetime_of(properties: &Properties) -> Option<DateTime<Utc>> {
+    ["datetime", "start_datetime"]
+        .iter()
+        .find_map(|key| properties.get(*key)?.as_str())
+        .and_then(|text| DateTime::parse_from_rfc3339(text).ok())
+        .map(|time| time.with_timezone(&Utc))
+}

@@ -1,0 +1,103 @@
+//! What the plan and the engine ask of an op before it runs.
+
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use crate::config::Fault;
+use crate::contract::{AssetNeed, Failure, Item, Kind, Port, Shape};
+use crate::raster::Window;
+
+/// One resource that an op takes by itself, at the amount of one piece of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Take {
+    /// `connections`, one per request.
+    Connections,
+    /// `cores`, one.
+    Cores,
+    /// `memory`, as measured.
+    Memory,
+    /// `writers`, one.
+    Writers,
+}
+
+/// Names of bands at a port, where they are known from the pipeline alone.
+pub type BandNames = Option<Vec<String>>;
+
+/// A compiled op: its options are checked and its expressions parsed.
+pub trait Op: Send + Sync + 'static {
+    /// The port of its output.
+    fn gives(&self, input: Option<Port>) -> Port;
+
+    /// What it takes by itself.
+    fn takes(&self) -> &'static [Take];
+
+    /// Names of the bands of its output; faults point into the op's options.
+    ///
+    /// # Errors
+    /// Every option that names a band which the input does not have.
+    fn bands(&self, input: &BandNames) -> Result<BandNames, Vec<Fault>> {
+        Ok(input.clone())
+    }
+
+    /// The assets that it reads, by name; `None` for all. What is not named by any stage is not fetched.
+    fn reads_assets(&self) -> Option<Vec<String>> {
+        None
+    }
+
+    /// The form of the whole output for an input of this form.
+    ///
+    /// # Errors
+    /// What the header already shows to be impossible: a missing band, a raster without CRS.
+    fn shape(&self, input: &Shape, item: &Item) -> Result<Shape, Failure>;
+
+    /// The window of each input member that is needed for the wanted window of each output member.
+    ///
+    /// # Errors
+    /// A region that has no place in the input.
+    fn region(&self, wanted: &[Window], _input: &Shape, _output: &Shape) -> Result<Vec<Window>, Failure> {
+        Ok(wanted.to_vec())
+    }
+
+    /// For ops that read files: what they need of each file for these windows of their output.
+    ///
+    /// # Errors
+    /// A region that the file does not have.
+    fn asset_needs(
+        &self,
+        _wanted: &[Window],
+        _input: &Shape,
+        _output: &Shape,
+    ) -> Result<Vec<AssetNeed>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// Bytes of memory beside input and output while it works, for windows as given.
+    fn scratch(&self, _input: &Shape, _output: &Shape) -> u64 {
+        0
+    }
+
+    /// Bytes of scratch disk that a parent of this form needs, estimated; for ops that assemble or spool.
+    fn spool(&self, _input: &Shape, _output: &Shape) -> u64 {
+        0
+    }
+
+    /// Whether it can work window by window of a parent.
+    fn allows_windows(&self) -> bool {
+        true
+    }
+
+    /// The options that can change a result; a link of the fingerprint.
+    fn manifest(&self) -> Json;
+
+    /// Where the output of this item will be, for ops that make final files.
+    ///
+    /// # Errors
+    /// A template that names a property the item does not have, or a path that leaves its folder.
+    fn output(&self, _item: &Item) -> Result<Option<crate::contract::Location>, Failure> {
+        Ok(None)
+    }
+
+    /// How the engine runs it.
+    fn kind(self: Arc<Self>) -> Kind;
+}

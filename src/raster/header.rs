@@ -1,0 +1,77 @@
+//! What a raster file says before any pixel is read.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{BandDescription, DataType, Grid};
+
+/// The bytes of a file that are at hand: all of them, or the ranges that an item needs.
+#[derive(Clone, Debug)]
+pub struct FileBytes {
+    /// What messages call the file; its suffix tells drivers what it may be.
+    pub name: Arc<str>,
+    /// The size of the whole file.
+    pub size: u64,
+    /// Ranges at hand, by offset, not overlapping.
+    pub segments: Vec<(u64, Bytes)>,
+}
+
+impl FileBytes {
+    /// A whole file.
+    pub fn whole(name: impl Into<Arc<str>>, bytes: Bytes) -> Self {
+        Self { name: name.into(), size: bytes.len() as u64, segments: vec![(0, bytes)] }
+    }
+
+    /// Bytes held.
+    pub fn held(&self) -> u64 {
+        self.segments.iter().map(|(_, bytes)| bytes.len() as u64).sum()
+    }
+}
+
+/// What a raster file says of itself.
+#[derive(Clone, Debug)]
+pub struct Header {
+    /// GDAL's short driver name: `GTiff`, `JP2OpenJPEG`, …
+    pub driver: String,
+    /// The pixel grid. With GCPs or RPCs alone, or without any georeference, it has no CRS and the identity transform.
+    pub grid: Arc<Grid>,
+    /// How the file says where it lies.
+    pub georeference: Georeference,
+    /// The bands, in file order.
+    pub bands: Vec<BandHeader>,
+    /// Metadata of the whole file: (domain or empty, key, value).
+    pub tags: Arc<Vec<(String, String, String)>>,
+}
+
+/// How a file says where it lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Georeference {
+    /// An affine transform.
+    Affine,
+    /// Ground control points only.
+    ControlPoints,
+    /// Rational polynomial coefficients only.
+    RationalPolynomials,
+    /// Nothing.
+    None,
+}
+
+/// What one band says of itself.
+#[derive(Clone, Debug)]
+pub struct BandHeader {
+    /// The type of a pixel.
+    pub data_type: DataType,
+    /// Whether pixels are complex; those are read as their modulus or refused.
+    pub is_complex: bool,
+    /// Whether it is the alpha band of the others.
+    pub is_alpha: bool,
+    /// Whether some pixels may be invalid: nodata, mask, alpha, NaN.
+    pub has_mask: bool,
+    /// Columns × rows of a block.
+    pub block: (u64, u64),
+    /// Sizes of the overviews, largest first.
+    pub overviews: Vec<(u64, u64)>,
+    /// Name, nodata, unit, scale, colours.
+    pub description: BandDescription,
+}
