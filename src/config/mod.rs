@@ -21,5 +21,5 @@ pub use pipeline::{
 pub use read::from_value;
 pub use spanned::{Entries, OneOrMany, Spanned};
 pub use tree::parse;
-pub use value::{Table, Value, ValueKind};
 use value::shortened;
+pub use value::{Table, Value, ValueKind};

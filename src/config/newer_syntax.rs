@@ -93,7 +93,9 @@ impl Scan<'_> {
         let mut characters = self.text.get(range(event.span())).unwrap_or_default().char_indices();
         let mut found = Vec::new();
         while let Some((at, character)) = characters.next() {
-            if character == '\\' && let Some((_, escaped @ ('e' | 'x'))) = characters.next() {
+            if character == '\\'
+                && let Some((_, escaped @ ('e' | 'x'))) = characters.next()
+            {
                 found.push((start + at, escaped));
             }
         }

@@ -10,7 +10,8 @@ use super::{Fault, Span, Spanned, Table, Value, ValueKind};
 /// Parses a whole document. With faults, the tree holds what could be read in spite of them.
 pub fn parse(text: &str) -> (Value, Vec<Fault>) {
     let (document, errors) = DeTable::parse_recoverable(text);
-    let mut builder = Builder { text, faults: errors.iter().map(|error| syntax_fault(text, error)).collect() };
+    let mut builder =
+        Builder { text, faults: errors.iter().map(|error| syntax_fault(text, error)).collect() };
     let table = builder.table(document.get_ref());
     builder.faults.extend(newer_syntax(text));
     (Value { kind: ValueKind::Table(table), span: 0..0 }, builder.faults)
@@ -50,7 +51,9 @@ impl Builder<'_> {
             DeValue::Float(number) => self.float(number, &span),
             DeValue::Boolean(flag) => ValueKind::Boolean(*flag),
             DeValue::Datetime(moment) => ValueKind::Datetime(moment.to_string()),
-            DeValue::Array(values) => ValueKind::Array(values.iter().map(|value| self.value(value)).collect()),
+            DeValue::Array(values) => {
+                ValueKind::Array(values.iter().map(|value| self.value(value)).collect())
+            }
             DeValue::Table(table) => ValueKind::Table(self.table(table)),
         };
         Value { kind, span }
@@ -106,7 +109,10 @@ mod tests {
     use super::*;
 
     fn keys(value: &Value) -> Vec<&str> {
-        value.as_table().map(|table| table.entries.iter().map(|(key, _)| &*key.value).collect()).unwrap_or_default()
+        value
+            .as_table()
+            .map(|table| table.entries.iter().map(|(key, _)| &*key.value).collect())
+            .unwrap_or_default()
     }
 
     #[test]

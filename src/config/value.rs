@@ -81,9 +81,9 @@ impl Value {
             ValueKind::Float(number) => Json::from(*number),
             ValueKind::Boolean(flag) => Json::from(*flag),
             ValueKind::Array(values) => values.iter().map(Value::to_json).collect(),
-            ValueKind::Table(table) => {
-                Json::Object(table.entries.iter().map(|(key, value)| (key.value.clone(), value.to_json())).collect())
-            }
+            ValueKind::Table(table) => Json::Object(
+                table.entries.iter().map(|(key, value)| (key.value.clone(), value.to_json())).collect(),
+            ),
         }
     }
 
@@ -103,7 +103,9 @@ impl Value {
     /// The value with every span, inner ones too, at one place.
     pub(super) fn moved_to(&self, span: &Span) -> Value {
         let kind = match &self.kind {
-            ValueKind::Array(values) => ValueKind::Array(values.iter().map(|value| value.moved_to(span)).collect()),
+            ValueKind::Array(values) => {
+                ValueKind::Array(values.iter().map(|value| value.moved_to(span)).collect())
+            }
             ValueKind::Table(table) => ValueKind::Table(Table {
                 entries: table
                     .entries

@@ -84,7 +84,19 @@ mod tests {
 
     #[test]
     fn other_forms_are_refused() {
-        for text in ["", "12", "MiB", "1  MiB", "-1 MiB", "1.MiB", ".5 GiB", "1 mib", "1 EiB", "99999999999 TiB", "1 MiB "] {
+        for text in [
+            "",
+            "12",
+            "MiB",
+            "1  MiB",
+            "-1 MiB",
+            "1.MiB",
+            ".5 GiB",
+            "1 mib",
+            "1 EiB",
+            "99999999999 TiB",
+            "1 MiB ",
+        ] {
             assert!(text.parse::<ByteSize>().is_err(), "{text}");
         }
     }

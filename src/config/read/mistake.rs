@@ -52,7 +52,8 @@ impl Error for Mistake {
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        let is_number = matches!(found, Unexpected::Signed(_) | Unexpected::Unsigned(_) | Unexpected::Float(_));
+        let is_number =
+            matches!(found, Unexpected::Signed(_) | Unexpected::Unsigned(_) | Unexpected::Float(_));
         Self::new(if is_number { OUT_OF_RANGE } else { WRONG_VALUE }, mismatch(found, expected))
     }
 
@@ -109,7 +110,9 @@ fn in_words(expected: &dyn Expected) -> String {
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number".to_owned(),
         "i8" | "i16" | "i32" | "i64" | "isize" => "an integer".to_owned(),
         _ if text.starts_with("struct ") => "a table".to_owned(),
-        _ if text.starts_with("enum ") || text.contains("enum ") => "a text, or a table of one key".to_owned(),
+        _ if text.starts_with("enum ") || text.contains("enum ") => {
+            "a text, or a table of one key".to_owned()
+        }
         _ => text,
     }
 }

@@ -99,8 +99,18 @@ mod tests {
         let cases = [
             ("path = 1", "wrong-type", "1", "expected a text, found the integer `1`"),
             ("path = 'x'\nscale = 'two'", "wrong-type", "'two'", "expected a number, found the text `two`"),
-            ("path = 'x'\nbands.red = -3", "out-of-range", "-3", "expected a whole number, found the integer `-3`"),
-            ("path = 'x'\nbands.red = 3.5", "wrong-type", "3.5", "expected a whole number, found the number `3.5`"),
+            (
+                "path = 'x'\nbands.red = -3",
+                "out-of-range",
+                "-3",
+                "expected a whole number, found the integer `-3`",
+            ),
+            (
+                "path = 'x'\nbands.red = 3.5",
+                "wrong-type",
+                "3.5",
+                "expected a whole number, found the number `3.5`",
+            ),
             ("path = 'x'\nbands = [1]", "wrong-type", "[1]", "expected a table, found a list"),
             ("path = 'x'\nmode = 'plane'", "wrong-value", "'plane'", "`plane` is not one of those allowed"),
             ("path = 'x'\nfrom = ['a', 2]", "wrong-type", "2", "expected a text, found the integer `2`"),
