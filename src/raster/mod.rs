@@ -12,6 +12,7 @@ mod header;
 mod member;
 mod resampling;
 mod transformer;
+pub mod warp;
 
 pub use band::{Band, BandDescription, BandPixels, Pixel, Validity};
 pub use control_points::{ControlPoint, ControlPoints, Placement};
