@@ -2,13 +2,24 @@
 //!
 //! This is the only module that names the `toml` crate. Nothing here knows what a machine grants or an op does.
 
+pub mod codes;
 mod fault;
+mod nearest;
+mod newer_syntax;
 mod pipeline;
+mod read;
+mod spanned;
+mod tree;
 mod value;
 
 pub use fault::{Fault, Severity, Span};
+pub use nearest::{nearest, suggestion};
 pub use pipeline::{
     Access, AsWritten, Clamp, CoresExpression, GridDefinition, Grids, Isolation, MaxFailures, OnError,
     Parameter, ResourceForm, RetryOptions, RunOptions, Share, SizeForm, Stage, Use,
 };
-pub use value::{Spanned, Table, Value, ValueKind};
+pub use read::from_value;
+pub use spanned::{Entries, OneOrMany, Spanned};
+pub use tree::parse;
+use value::shortened;
+pub use value::{Table, Value, ValueKind};
