@@ -13,6 +13,7 @@ mod read;
 mod schema;
 mod secrets;
 mod spanned;
+mod syntax;
 mod tree;
 mod typed;
 mod validate;

@@ -8,11 +8,12 @@ use serde::Deserialize;
 /// The schema of a language with these ops.
 pub fn schema() -> Schema {
     let mut generator = generator();
-    let mut op = |name: &str, summary: &str, schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema| OpPart {
-        name: name.into(),
-        summary: summary.into(),
-        options: schema(&mut generator).to_value(),
-    };
+    let mut op =
+        |name: &str, summary: &str, schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema| OpPart {
+            name: name.into(),
+            summary: summary.into(),
+            options: schema(&mut generator).to_value(),
+        };
     let ops = vec![
         op("glob", "Lists local files by patterns.", Glob::json_schema),
         op("read", "Decodes bands.", Read::json_schema),
