@@ -62,6 +62,13 @@ impl Loaded {
             .sort_by(|a, b| (a.span.start, a.span.end, a.code).cmp(&(b.span.start, b.span.end, b.code)));
     }
 
+    /// Makes faults of the parameters without a value: a run needs them all.
+    pub fn require_values(&mut self) {
+        let unset = std::mem::take(&mut self.unset);
+        self.placeholders.clear();
+        self.add(unset);
+    }
+
     /// How many faults keep the pipeline from running.
     pub fn errors(&self) -> usize {
         self.faults.iter().filter(|fault| fault.severity == Severity::Error).count()

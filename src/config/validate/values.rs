@@ -45,6 +45,9 @@ pub(super) fn wrong_type(place: &Place<'_>, expected: &str) -> Fault {
     let found = place.value.described();
     let fault = Fault::error(WRONG_TYPE, place.value.span.clone(), format!("{} is {found}", place.short()));
     let fault = fault.labelled(format!("expected {expected}"));
+    if place.is_entry_of("resources") {
+        return fault.help(format!("say what it counts: `{}.slots = …`, `.bytes` or `.rate`", place.path[1]));
+    }
     match &place.value.kind {
         ValueKind::String(text) if expected.contains("integer") || expected.contains("number") => {
             match text.parse::<f64>() {
