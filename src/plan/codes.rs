@@ -28,12 +28,10 @@ codes! {
     SAME_OUTPUT = "same-output": "Two stages write to the same path.";
     WRONG_RESOURCE_KIND = "wrong-resource-kind": "A resource with a fixed meaning is declared as another kind, or used as one.";
     WRONG_AMOUNT = "wrong-amount": "An amount of another kind than the resource counts.";
-    ZERO_LIMIT = "zero-limit": "A limit of zero, which grants nothing.";
-    WRONG_CLAMP = "wrong-clamp": "A lower bound above the upper one.";
+    ZERO_LIMIT = "zero-limit": "A budget of nothing, which grants nothing.";
     WORKING_SET = "working-set": "A working set larger than the budget it is to divide.";
     DEMAND_ABOVE_CAPACITY = "demand-above-capacity": "A demand that can never be granted.";
     UNIT_IN_STAGE = "unit-in-stage": "A resource that items hold all the way is taken by a stage again.";
-    ZERO_QUEUE = "zero-queue": "A queue without a place.";
     QUEUE_OF_SOURCE = "queue-of-source": "A queue into a source, which has none.";
     UNUSED_STAGE = "unused-stage": "What a stage gives is neither written nor tabled.";
     UNUSED_RESOURCE = "unused-resource": "A resource that nothing takes.";

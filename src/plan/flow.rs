@@ -66,7 +66,6 @@ fn through(
 ) -> Flowing {
     faults.extend(wrong_windows(stage, input, stages));
     let Some(Compiled { op, kind }) = &stage.compiled else { return Flowing::UNKNOWN };
-    let is_known = stage.is_source() || input.port.is_some();
     let bands = op.bands(&input.bands).map_err(|found| faults.extend(found)).ok().flatten();
     let members = members(stage, input, kind, faults);
     let windows_of = match kind {
@@ -74,7 +73,7 @@ fn through(
         Kind::Assemble(_) | Kind::Gather(_) => None,
         _ => input.windows_of,
     };
-    Flowing { port: is_known.then(|| op.gives(input.port)), bands, members, windows_of }
+    Flowing { port: ports::given(stage, op.as_ref(), input.port), bands, members, windows_of }
 }
 
 fn members(stage: &Draft, input: &Flowing, kind: &Kind, faults: &mut Vec<Fault>) -> Members {

@@ -4,14 +4,17 @@ use super::defaults::{MEMORY, PROCESS_BASE, SCRATCH};
 use super::resources::Resources;
 use super::{Limit, MemoryDemand, MemoryPart, MemoryTotal, Plan, StagePlan, codes};
 use crate::config::{AsWritten, Fault, Isolation};
-use crate::machine::{self, Granted};
+use crate::ids::ResourceName;
+use crate::machine::Granted;
 use crate::units::ByteSize;
 
 impl MemoryTotal {
-    /// The parts that a plan makes, beside budgets those of programs and worker processes.
-    pub(super) fn of(plan: &Plan, resources: &Resources, programs: &[bool]) -> Self {
+    /// The parts that a plan makes: budgets (scratch too where it is no disk), GDAL's cache, programs, worker processes
+    /// and the process itself. `programs` tells of each stage whether it runs them.
+    pub(super) fn of(plan: &Plan, is_disk_memory: bool, resources: &Resources, programs: &[bool]) -> Self {
+        let is_memory = |name: &str| name != SCRATCH || is_disk_memory;
         let budgets = plan.resources.iter().filter_map(|resource| match resource.limit {
-            Limit::Bytes(bytes) if is_in_memory(resource.name.as_str(), plan) => {
+            Limit::Bytes(bytes) if is_memory(resource.name.as_str()) => {
                 Some(part(resource.name.as_str(), bytes, &resource.derivation))
             }
             _ => None,
@@ -43,24 +46,16 @@ impl MemoryTotal {
     }
 }
 
-/// A budget of memory, or a scratch folder that is no disk.
-fn is_in_memory(name: &str, plan: &Plan) -> bool {
-    name != SCRATCH || machine::is_in_memory(&plan.run.scratch)
-}
-
 /// What the programs of a stage take beside the budget: the working set that their number was derived from.
 fn programs_of(stage: &StagePlan, runs_programs: bool, resources: &Resources) -> Option<MemoryPart> {
     let is_outside = runs_programs || stage.memory == MemoryDemand::Declared(0);
-    let sized =
-        |(name, amount): &(_, u64)| Some(resources.working_set(as_str(name))?.saturating_mul(*amount));
+    let sized = |(name, amount): &(ResourceName, u64)| {
+        Some(resources.working_set(name.as_str())?.saturating_mul(*amount))
+    };
     let each = stage.slots.iter().filter_map(sized).max().filter(|_| is_outside)?;
     let bytes = each.saturating_mul(stage.parallelism as u64);
     let derivation = format!("{} × {} = {}", stage.parallelism, ByteSize(each), ByteSize(bytes));
     Some(part(&format!("programs of {}", stage.name), bytes, &derivation))
-}
-
-fn as_str(name: &crate::ids::ResourceName) -> &str {
-    name.as_str()
 }
 
 /// What worker processes take for themselves.

@@ -79,7 +79,7 @@ impl Queue {
         } else {
             format!("{} declared", declared.value)
         };
-        Self { places: declared.value, derivation }
+        Self { places: declared.value.max(1), derivation }
     }
 }
 
@@ -92,15 +92,9 @@ fn summed(sum: u64, feeders: &[(&str, u64)]) -> String {
     }
 }
 
-/// A fault for a queue that makes no sense: one without a place, one into a source.
-pub(super) fn wrong_queue(stage: &Draft) -> Option<Fault> {
-    let queue = stage.written.queue.as_ref()?;
-    let (name, span) = (stage.name(), queue.span.clone());
-    if stage.is_source() {
-        let message = format!("`{name}` is a source, and no queue leads into it");
-        return Some(Fault::error(codes::QUEUE_OF_SOURCE, span, message).help("remove `queue`"));
-    }
-    let message = format!("the queue into `{name}` has `0` places, expected at least 1");
-    (queue.value == 0)
-        .then(|| Fault::error(codes::ZERO_QUEUE, span, message).help("remove `queue` or raise it"))
+/// A fault for a queue into a source.
+pub(super) fn queue_of_source(stage: &Draft) -> Option<Fault> {
+    let queue = stage.written.queue.as_ref().filter(|_| stage.is_source())?;
+    let message = format!("`{}` is a source, and no queue leads into it", stage.name());
+    Some(Fault::error(codes::QUEUE_OF_SOURCE, queue.span.clone(), message).help("remove `queue`"))
 }

@@ -5,7 +5,7 @@ use super::flow::Flowing;
 use super::graph::Feeder;
 use super::stages::Draft;
 use crate::config::Fault;
-use crate::contract::Port;
+use crate::contract::{Op, Port};
 
 /// The faults of one stage's inputs.
 pub(super) fn mismatches(
@@ -73,8 +73,8 @@ fn missing_stage(given: Port, accepted: &[Port], from: &str, to: &str) -> String
             between("a `read` and a `stats` stage")
         }
         Port::Raster if accepts(Port::Encoded) => between("an `encode` stage"),
-        Port::Raster if accepts(Port::File) => between("an `encode` and a `write` stage"),
         Port::Raster if accepts(Port::Rows) => between("a `stats` stage"),
+        Port::Raster if accepts(Port::File) => between("an `encode` and a `write` stage"),
         Port::Encoded if accepts(Port::File) => between("a `write` stage"),
         Port::Encoded if accepts(Port::Raster) => {
             format!("let `{to}` take from the stage above `{from}`, whose raster is not encoded yet")
@@ -85,6 +85,16 @@ fn missing_stage(given: Port, accepted: &[Port], from: &str, to: &str) -> String
         }
         _ => format!("let `{to}` take from a stage that gives {}", listed(accepted)),
     }
+}
+
+/// The port of a stage's output: for an input that a fault hides, the one that all accepted inputs lead to.
+pub(super) fn given(stage: &Draft, op: &dyn Op, input: Option<Port>) -> Option<Port> {
+    if stage.is_source() || input.is_some() {
+        return Some(op.gives(input));
+    }
+    let mut possible = stage.entry?.accepts.iter().map(|port| op.gives(Some(*port)));
+    let first = possible.next()?;
+    possible.all(|port| port == first).then_some(first)
 }
 
 /// The input to go on with: where the port is hidden by a fault, the only one that the stage accepts.

@@ -26,7 +26,8 @@ pub fn resolve(written: &AsWritten, registry: &Registry, machine: &Machine) -> (
     let places = Places::of(written);
     let disk = machine::free_disk(&places.scratch)
         .map_or_else(|| Granted::new(ASSUMED_DISK, "assumed"), |free| Granted::new(free, "free disk"));
-    resolve_on(written, registry, &Basis { machine, disk }, places)
+    let is_disk_memory = machine::is_in_memory(&places.scratch);
+    resolve_on(written, registry, &Basis { machine, disk, is_disk_memory }, places)
 }
 
 /// The same, with the free disk as given.
@@ -80,7 +81,7 @@ fn idle_parts(
     faults.extend(unused::grids(written));
     faults.extend(unused::parameters(written));
     faults.extend(stages.iter().filter_map(unused::isolation));
-    faults.extend(stages.iter().filter_map(parallelism::wrong_queue));
+    faults.extend(stages.iter().filter_map(parallelism::queue_of_source));
     faults
 }
 
@@ -184,7 +185,7 @@ impl Assembly<'_> {
         };
         let programs: Vec<bool> =
             self.graph.order.iter().map(|&index| self.stages[index].runs_programs()).collect();
-        plan.memory = MemoryTotal::of(&plan, resources, &programs);
+        plan.memory = MemoryTotal::of(&plan, self.basis.is_disk_memory, resources, &programs);
         plan
     }
 

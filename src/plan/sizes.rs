@@ -1,4 +1,6 @@
 //! From the forms of a limit to its figure, with the arithmetic beside it.
+//!
+//! Zeros and crossed bounds are refused where the forms are read.
 
 use super::{Limit, codes};
 use crate::config::{Clamp, CoresExpression, Fault, ResourceForm, Share, SizeForm, Span, Spanned};
@@ -16,6 +18,8 @@ pub(super) struct Figure {
 pub(super) struct Basis<'a> {
     pub(super) machine: &'a Machine,
     pub(super) disk: Granted,
+    /// Whether that folder is a part of memory.
+    pub(super) is_disk_memory: bool,
 }
 
 /// The figure of a declared resource; `whole` is what a share of its bytes is a share of.
@@ -28,83 +32,67 @@ pub(super) fn of_form(
     match form {
         ResourceForm::Slots(form) => of_slots(name, form, basis),
         ResourceForm::Bytes(share) => of_bytes(name, share, whole),
-        ResourceForm::Rate { limit, burst, per_host } => of_rate(name, limit, burst.as_ref(), *per_host),
+        ResourceForm::Rate { limit, burst, per_host } => {
+            Ok(of_rate(limit.value, burst.as_ref().map(|burst| burst.value), *per_host))
+        }
     }
 }
 
 fn of_slots(name: &str, form: &Spanned<SizeForm>, basis: &Basis) -> Result<Figure, Fault> {
     let machine = basis.machine;
-    match &form.value {
-        SizeForm::Fixed(count) => {
-            refuse_zero(name, "slots", *count, &form.span)?;
-            Ok(Figure::slots(*count, count.to_string()))
-        }
-        SizeForm::Cores(expression) => of_cores(name, *expression, machine, &form.span),
+    match form.value {
+        SizeForm::Fixed(count) => Ok(Figure::slots(count, count.to_string())),
+        SizeForm::Cores(expression) => Ok(of_cores(expression, &machine.cores)),
         SizeForm::Memory { budget, working_set, clamp } => {
-            let divided = Divided::memory(*budget, *working_set, &machine.memory);
-            divided.clamped(name, *clamp, &form.span)
+            Divided::memory(budget, working_set, &machine.memory).clamped(name, clamp, &form.span)
         }
         SizeForm::Descriptors { share, each, clamp } => {
-            Divided::descriptors(*share, *each, &machine.descriptors).clamped(name, *clamp, &form.span)
+            Divided::descriptors(share, each, &machine.descriptors).clamped(name, clamp, &form.span)
         }
-        SizeForm::Adaptive { from, to } => of_adaptive(name, *from, *to, &form.span),
+        SizeForm::Adaptive { from, to } => {
+            let derivation = format!("adaptive from {from} to {to}");
+            Ok(Figure { limit: Limit::Adaptive { from, to }, derivation })
+        }
     }
 }
 
-fn of_cores(
-    name: &str,
-    expression: CoresExpression,
-    machine: &Machine,
-    span: &Span,
-) -> Result<Figure, Fault> {
-    let cores = machine.cores.value;
-    let text = with_source(cores, &machine.cores);
-    let (count, arithmetic) = match expression {
-        CoresExpression::All => return Ok(Figure::slots(cores, text)),
-        CoresExpression::Minus(fewer) => (cores.saturating_sub(fewer), format!("{text} − {fewer}")),
+fn of_cores(expression: CoresExpression, granted: &Granted) -> Figure {
+    let cores = granted.value;
+    let text = with_source(cores, granted);
+    match expression {
+        CoresExpression::All => Figure::slots(cores, text),
+        CoresExpression::Minus(fewer) => {
+            Figure::at_least_one(cores.saturating_sub(fewer), &format!("{text} − {fewer}"))
+        }
         CoresExpression::Times(times) => {
-            refuse_zero(name, "slots", times, span)?;
-            (cores.saturating_mul(times), format!("{text} × {times}"))
+            Figure::at_least_one(cores.saturating_mul(times), &format!("{text} × {times}"))
         }
         CoresExpression::Over(parts) => {
-            refuse_zero(name, "slots divided by", parts, span)?;
-            (cores / parts, format!("floor({text} ÷ {parts})"))
+            Figure::at_least_one(cores / parts.max(1), &format!("floor({text} ÷ {parts})"))
         }
-    };
-    Ok(Figure::at_least_one(count, &arithmetic))
-}
-
-fn of_adaptive(name: &str, from: u64, to: u64, span: &Span) -> Result<Figure, Fault> {
-    refuse_zero(name, "slots from", from, span)?;
-    refuse_crossed(name, ("from", from), ("to", to), span)?;
-    Ok(Figure { limit: Limit::Adaptive { from, to }, derivation: format!("adaptive from {from} to {to}") })
+    }
 }
 
 fn of_bytes(name: &str, share: &Spanned<Share>, whole: &Granted) -> Result<Figure, Fault> {
     let (bytes, derivation) = budget(share.value, whole);
-    refuse_zero(name, "bytes", bytes, &share.span)?;
-    Ok(Figure { limit: Limit::Bytes(bytes), derivation })
+    if bytes > 0 {
+        return Ok(Figure { limit: Limit::Bytes(bytes), derivation });
+    }
+    let message = format!("`{name}` has a budget of `{}`, expected at least 1 B", share.value);
+    Err(Fault::error(codes::ZERO_LIMIT, share.span.clone(), message).labelled("grants nothing"))
 }
 
-fn of_rate(
-    name: &str,
-    limit: &Spanned<RateLimit>,
-    burst: Option<&Spanned<u64>>,
-    per_host: bool,
-) -> Result<Figure, Fault> {
-    if let Some(burst) = burst {
-        refuse_zero(name, "burst", burst.value, &burst.span)?;
-    }
-    let counts_bytes = matches!(limit.value, RateLimit::Bytes(_));
+fn of_rate(limit: RateLimit, burst: Option<u64>, per_host: bool) -> Figure {
+    let counts_bytes = matches!(limit, RateLimit::Bytes(_));
     let per_second = limit.per_second();
     let one_second = per_second.ceil().max(1.0) as u64;
-    let burst = burst.map_or(if counts_bytes { one_second } else { 1 }, |burst| burst.value);
+    let burst = burst.unwrap_or(if counts_bytes { one_second } else { 1 });
     let shown = if counts_bytes { ByteSize(burst).to_string() } else { burst.to_string() };
     let hosts = if per_host { ", for each host" } else { "" };
-    Ok(Figure {
+    Figure {
         limit: Limit::Rate { per_second, burst, counts_bytes, per_host },
-        derivation: format!("{}, burst {shown}{hosts}", limit.value),
-    })
+        derivation: format!("{limit}, burst {shown}{hosts}"),
+    }
 }
 
 /// The bytes of a budget, and its arithmetic.
@@ -165,18 +153,11 @@ impl Divided {
     }
 
     fn clamped(&self, name: &str, clamp: Clamp, span: &Span) -> Result<Figure, Fault> {
-        refuse_zero(name, self.each_key, self.each, span)?;
         if self.each > self.whole {
             return Err(self.too_large(name, span));
         }
-        if let (Some(least), Some(most)) = (clamp.at_least, clamp.at_most) {
-            refuse_crossed(name, ("at-least", least), ("at-most", most), span)?;
-        }
-        if let Some(most) = clamp.at_most {
-            refuse_zero(name, "at-most", most, span)?;
-        }
         let (dividend, divisor) = &self.texts;
-        let count = self.whole / self.each;
+        let count = self.whole / self.each.max(1);
         Ok(Figure::slots(count, format!("floor({dividend} ÷ {divisor}) = {count}")).clamped(clamp))
     }
 
@@ -241,25 +222,4 @@ impl Figure {
         let shards = with_source(parts, shards);
         Self { limit, derivation: format!("({}) ÷ {shards} = {shown}", self.derivation) }
     }
-}
-
-fn refuse_zero(name: &str, what: &str, figure: u64, span: &Span) -> Result<(), Fault> {
-    if figure > 0 {
-        return Ok(());
-    }
-    let message = format!("`{name}` has `0` as its `{what}`, expected at least 1");
-    Err(Fault::error(codes::ZERO_LIMIT, span.clone(), message).labelled("grants nothing"))
-}
-
-fn refuse_crossed(
-    name: &str,
-    (low_key, low): (&str, u64),
-    (high_key, high): (&str, u64),
-    span: &Span,
-) -> Result<(), Fault> {
-    if low <= high {
-        return Ok(());
-    }
-    let message = format!("`{name}` has `{low_key}` = `{low}` above `{high_key}` = `{high}`");
-    Err(Fault::error(codes::WRONG_CLAMP, span.clone(), message).help("exchange the two figures"))
 }

@@ -10,6 +10,7 @@ use super::graph::StageGraph;
 use super::stages::Draft;
 use crate::config::{AsWritten, Fault, Isolation, Spanned, Value, ValueKind};
 use crate::contract::{Kind, Port};
+use crate::ids::ResourceName;
 
 /// Stages whose output ends nowhere.
 pub(super) fn stages(stages: &[Draft], graph: &StageGraph, ports: &[Through]) -> Vec<Fault> {
@@ -45,7 +46,7 @@ pub(super) fn resources(written: &AsWritten, demands: &[Demand]) -> Vec<Fault> {
     taken.extend(defaults::unit_names(written));
     for demand in demands {
         taken.extend(demand.slots.iter().map(|(name, _)| name.as_str()));
-        taken.extend(demand.rates.iter().map(|name| name.as_str()));
+        taken.extend(demand.rates.iter().map(ResourceName::as_str));
     }
     for stage in &written.stages {
         taken.extend(stage.uses.iter().map(|entry| entry.resource.as_str()));
