@@ -18,7 +18,7 @@ pub use item::{
     Payload, Properties, Row, TemporaryFile,
 };
 pub use kind::{Assemble, Assembly, Compute, Expand, Gather, Gathering, Kind, Regroup, Source, Transfer};
-pub use op::{BandNames, Op, Take};
+pub use op::{BandNames, Members, Op, Take};
 pub use port::Port;
 pub use registry::{Environment, OpEntry, Registry};
 pub use shape::{AssetNeed, AssetShape, BandShape, MemberShape, Shape};
