@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -12,13 +13,13 @@ use url::Url;
 
 use super::error::innermost;
 use super::exchange::{Account, Answer, Ask, Told, reason_in};
-use super::gate::HostGates;
+use super::gate::{HostGates, host};
 use super::head::HeadCache;
 use super::sign::Signer;
 use super::{AccessRules, Next, ParseHeader, RequestError, RetryPolicy, Tries, parse_retry_after, redacted};
-use crate::events::Emitter;
+use crate::events::{Emitter, FailureClass};
 use crate::ids::{ItemId, StageName};
-use crate::resources::{LeaseSet, Requirement};
+use crate::resources::{LeaseSet, RateFamily, Requirement};
 
 /// How many redirects one request follows.
 const MAX_REDIRECTS: usize = 10;
@@ -72,6 +73,10 @@ pub struct StageSettings {
     pub stage: Option<StageName>,
     /// Slots and rates, taken by every request.
     pub requirement: Requirement,
+    /// Rates of requests with one bucket for each host.
+    pub host_rates: Vec<RateFamily>,
+    /// Rates of bytes with one bucket for each host.
+    pub host_byte_rates: Vec<RateFamily>,
     /// When a request is tried again.
     pub retry: RetryPolicy,
     /// The longest time of one request, waiting for slots and rates left out.
@@ -192,12 +197,12 @@ impl StageClient {
         error: RequestError,
         tries: &mut Tries,
     ) -> Result<Duration, RequestError> {
-        if error.class() != crate::events::FailureClass::Transient {
+        if error.class() != FailureClass::Transient {
             return Err(error);
         }
         let asked = error.retry_after();
         match (tries.next(asked), asked) {
-            (Next::After(delay), asked) => {
+            (Next::After(delay), _) => {
                 if let Some(asked) = asked {
                     self.pause(url, asked);
                 }
@@ -214,13 +219,22 @@ impl StageClient {
 
     /// Honours `Retry-After` for everybody who shares the rates; where there are none, for everybody who asks the host.
     fn pause(&self, url: &Url, time: Duration) {
-        let rates = &self.settings.requirement.rates;
+        let rates = self.requirement(url).rates;
         if rates.is_empty() {
             self.client.0.gates.close(url, time);
         }
         for rate in rates {
             rate.pause(time);
         }
+    }
+
+    /// What a request to this host takes.
+    fn requirement(&self, url: &Url) -> Requirement {
+        let StageSettings { requirement, host_rates, host_byte_rates, .. } = &*self.settings;
+        let mut requirement = requirement.clone();
+        requirement.rates.extend(host_rates.iter().map(|family| family.of(&host(url))));
+        requirement.byte_rates.extend(host_byte_rates.iter().map(|family| family.of(&host(url))));
+        requirement
     }
 
     /// One try. An address that expired meanwhile (403 on a signed one or behind a redirect) is got anew once.
@@ -252,8 +266,9 @@ impl StageClient {
     /// Reads the body and pays for its bytes, holding no slot meanwhile.
     async fn read<R: Reader>(&self, answer: Answer, reader: &mut R) -> Result<R::Output, RequestError> {
         let received = Arc::clone(&answer.account.received);
+        let requirement = self.requirement(answer.url());
         let result = reader.read(answer).await;
-        self.settings.requirement.charge(received.load(std::sync::atomic::Ordering::Relaxed)).await;
+        requirement.charge(received.load(Ordering::Relaxed)).await;
         result
     }
 
@@ -295,7 +310,7 @@ impl StageClient {
     ) -> Result<Answer, RequestError> {
         let request = self.request(ask, method, url)?;
         self.client.0.gates.open(url).await;
-        let leases = self.settings.requirement.take().await;
+        let leases = self.requirement(url).take_for(self.label()).await;
         let mut account = self.account(leases);
         began.get_or_insert(account.begun);
         let deadline = self.settings.timeout.map(|limit| (account.begun + limit, limit));
@@ -337,6 +352,15 @@ impl StageClient {
             *request.body_mut() = Some(json.clone().into());
         }
         Ok(request)
+    }
+
+    /// Who asks, for messages about a stall.
+    fn label(&self) -> Arc<str> {
+        match (&self.settings.stage, &self.item) {
+            (Some(stage), Some(item)) => format!("`{stage}` for `{item}`").into(),
+            (Some(stage), None) => format!("`{stage}`").into(),
+            (None, _) => "a request".into(),
+        }
     }
 
     fn account(&self, leases: LeaseSet) -> Account {

@@ -19,6 +19,11 @@ mod sign;
 mod sniff;
 mod version;
 
+#[cfg(test)]
+pub(crate) mod scripted;
+#[cfg(test)]
+mod tests;
+
 pub use access::{AccessOptions, AccessRule, AccessRules, SignOptions};
 pub use body::{Admit, Body, Document, Spill};
 pub use client::{Client, ClientOptions, StageClient, StageSettings};
