@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;
 
-use crate::config::{Fault, Span, Spanned};
+use crate::config::{Access, Fault, Span, Spanned, from_value};
 use crate::units::TimeSpan;
 
 /// How the addresses below one prefix are reached.
@@ -76,6 +76,24 @@ pub(super) struct Sign {
 }
 
 impl AccessRules {
+    /// Checks the `[access]` tables of a pipeline.
+    ///
+    /// # Errors
+    /// Every fault of every table.
+    pub fn compile(tables: &[(Spanned<String>, Access)]) -> Result<Self, Vec<Fault>> {
+        let (mut rules, mut faults) = (Vec::new(), Vec::new());
+        for (prefix, access) in tables {
+            let span = &access.options.span;
+            let rule =
+                from_value(&access.options).and_then(|options| AccessRule::new(prefix, &options, span));
+            match rule {
+                Ok(rule) => rules.push(rule),
+                Err(found) => faults.extend(found),
+            }
+        }
+        if faults.is_empty() { Ok(Self(rules)) } else { Err(faults) }
+    }
+
     /// These rules.
     pub fn new(rules: Vec<AccessRule>) -> Self {
         Self(rules)
@@ -142,16 +160,13 @@ fn check_prefix(prefix: &Spanned<String>, faults: &mut Vec<Fault>) -> Option<Url
 fn check_headers(headers: &BTreeMap<String, String>, span: &Span, faults: &mut Vec<Fault>) -> HeaderMap {
     let mut checked = HeaderMap::new();
     for (name, value) in headers {
-        match (name.parse::<HeaderName>(), HeaderValue::from_str(value)) {
-            (Ok(name), Ok(mut value)) => {
-                value.set_sensitive(true);
-                checked.insert(name, value);
-            }
-            _ => {
-                let message = format!("header `{name}` has a name or a value that HTTP does not allow");
-                faults.push(Fault::error("access-header", span.clone(), message));
-            }
-        }
+        let (Ok(name), Ok(mut value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value)) else {
+            let message = format!("header `{name}` has a name or a value that HTTP does not allow");
+            faults.push(Fault::error("access-header", span.clone(), message));
+            continue;
+        };
+        value.set_sensitive(true);
+        checked.insert(name, value);
     }
     checked
 }
@@ -240,7 +255,7 @@ pub(super) mod tests {
         let headers = BTreeMap::from([("bad name".to_owned(), "x".to_owned())]);
         let sign = Some(SignOptions {
             url: "https://h.example/sign".into(),
-            valid: TimeSpan(Duration::from_secs(60)),
+            valid: TimeSpan(Duration::from_mins(1)),
         });
         let options = AccessOptions { headers, sign, ..AccessOptions::default() };
         let faults = AccessRule::new(&Spanned::new("h.example".into(), 3..9), &options, &(10..20))

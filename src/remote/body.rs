@@ -8,9 +8,9 @@ use reqwest::StatusCode;
 use tokio::io::AsyncWriteExt;
 use url::Url;
 
-use super::client::Reader;
 use super::exchange::Answer;
 use super::gzip;
+use super::perform::Reader;
 use super::ranges::{parse_content_range, parse_unsatisfied};
 use super::sniff::no_raster;
 use super::version::{Version, is_compressed};
@@ -68,8 +68,8 @@ impl Reader for Whole<'_> {
             return Err(answer.unusable(format!("{} for a whole object", answer.status())));
         }
         let body = match (answer.content_length(), self.spill) {
-            (Some(length), _) => self.into_memory(answer, length).await?,
-            (None, Some(spill)) if !is_compressed(&answer) => return self.into_file(answer, spill).await,
+            (Some(length), _) => self.to_memory(answer, length).await?,
+            (None, Some(spill)) if !is_compressed(&answer) => return self.to_file(answer, spill).await,
             (None, _) => {
                 return Err(answer.unusable("a body without `Content-Length`, for which there is no place"));
             }
@@ -79,7 +79,7 @@ impl Reader for Whole<'_> {
 }
 
 impl Whole<'_> {
-    async fn into_memory(&mut self, answer: Answer, length: u64) -> Result<Bytes, RequestError> {
+    async fn to_memory(&mut self, answer: Answer, length: u64) -> Result<Bytes, RequestError> {
         self.admitted(length, &answer)?;
         let (url, media_type) = (answer.shown.clone(), answer.header("content-type").map(str::to_owned));
         let coding =
@@ -110,7 +110,7 @@ impl Whole<'_> {
         }
     }
 
-    async fn into_file(&mut self, mut answer: Answer, spill: &Spill) -> Result<Body, RequestError> {
+    async fn to_file(&mut self, mut answer: Answer, spill: &Spill) -> Result<Body, RequestError> {
         let url = answer.shown.clone();
         let failed = |error: std::io::Error| RequestError::Scratch {
             url: url.clone(),

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::OnceCell;
 use url::Url;
@@ -16,8 +17,9 @@ use super::body::{Beginning, Part, Prefix};
 use super::exchange::Ask;
 use super::sniff::no_raster;
 use super::version::Version;
-use super::{RequestError, StageClient};
-use crate::raster::{FileBytes, Header};
+use super::{RequestError, StageClient, off_loop};
+use crate::raster::ranges::widened;
+use crate::raster::{Answer, FileBytes, Header};
 
 /// The most further reads for one header.
 const MAX_FURTHER_READS: usize = 16;
@@ -31,7 +33,7 @@ pub enum Parsed {
     /// The header.
     Header(Arc<Header>),
     /// These bytes are needed first.
-    Missing(Range<u64>),
+    Missing(Vec<Range<u64>>),
     /// Only the whole file tells.
     WholeFile,
     /// The file is none that can be read, and why.
@@ -40,6 +42,18 @@ pub enum Parsed {
 
 /// Reads a header from the bytes at hand, on a thread where that may take its time.
 pub type ParseHeader = Arc<dyn Fn(FileBytes) -> BoxFuture<'static, Parsed> + Send + Sync>;
+
+/// Reads headers as `raster` does.
+pub fn parse_raster_header() -> ParseHeader {
+    Arc::new(|bytes| {
+        let parsed = off_loop(move || match Header::of_bytes(&bytes) {
+            Ok(Answer::Known(header)) => Parsed::Header(Arc::new(header)),
+            Ok(Answer::Missing(missing)) => Parsed::Missing(missing),
+            Err(error) => Parsed::Failed(error.to_string()),
+        });
+        parsed.boxed()
+    })
+}
 
 /// What is known of an object.
 #[derive(Clone, Debug)]
@@ -87,6 +101,14 @@ impl HeadCache {
         let entry = remembered.entries.entry(url.clone()).or_default();
         entry.used = used;
         Arc::clone(&entry.cell)
+    }
+
+    /// Remembers another head of an object.
+    fn replace(&self, url: &Url, head: &Arc<Head>) {
+        let mut remembered = self.lock();
+        let used = remembered.clock;
+        let cell = Arc::new(OnceCell::new_with(Some(Arc::clone(head))));
+        remembered.entries.insert(url.clone(), Entry { cell, used });
     }
 
     /// Asks for this object again next time.
@@ -169,18 +191,56 @@ impl StageClient {
                 Parsed::Header(header) => return Ok(Some(header)),
                 Parsed::WholeFile => return Ok(None),
                 Parsed::Failed(reason) => return Err(unusable(url, reason)),
-                Parsed::Missing(missing) => missing.start..missing.end.min(head.bytes.size),
+                Parsed::Missing(missing) => missing,
             };
-            if missing.is_empty() || head.is_whole {
-                return Err(unusable(url, "its header points beyond its end".into()));
-            }
-            if !head.has_ranges || head.bytes.held() + (missing.end - missing.start) > MAX_HEADER_BYTES {
+            if !head.has_ranges && !head.is_whole || !self.read_on(url, head, &missing).await? {
                 return Ok(None);
             }
-            let bytes = self.part(url, missing.clone(), &head.version).await?;
-            head.add(missing.start, bytes);
         }
         Ok(None)
+    }
+
+    /// Reads further bytes of an object's header and remembers them with its head; `None` where that is too much to
+    /// ask for and the object is better taken whole.
+    ///
+    /// # Errors
+    /// The object cannot be read, is no longer what it was, or ends before those bytes.
+    pub async fn head_with(
+        &self,
+        url: &Url,
+        head: &Head,
+        missing: &[Range<u64>],
+    ) -> Result<Option<Arc<Head>>, RequestError> {
+        let mut longer = head.clone();
+        if !head.has_ranges || !self.read_on(url, &mut longer, missing).await? {
+            return Ok(None);
+        }
+        let longer = Arc::new(longer);
+        self.heads().replace(url, &longer);
+        self.heads().shrink(self.options().remembered);
+        Ok(Some(longer))
+    }
+
+    /// Whether the missing bytes could be had within the limits.
+    async fn read_on(
+        &self,
+        url: &Url,
+        head: &mut Head,
+        missing: &[Range<u64>],
+    ) -> Result<bool, RequestError> {
+        let missing = widened(missing, self.options().prefix, head.bytes.size);
+        let missing: Vec<_> = missing.into_iter().flat_map(|range| head.lacking(range)).collect();
+        if missing.is_empty() {
+            return Err(unusable(url, "its header points beyond its end".into()));
+        }
+        let more: u64 = missing.iter().map(|range| range.end - range.start).sum();
+        if head.bytes.held() + more > MAX_HEADER_BYTES {
+            return Ok(false);
+        }
+        for (start, bytes) in self.get_ranges(url, &missing, &head.version).await? {
+            head.add(start, bytes);
+        }
+        Ok(true)
     }
 
     pub(super) async fn part(
@@ -214,6 +274,23 @@ impl Head {
     /// Whether there is anything to read a header from.
     fn can_be_parsed(&self) -> bool {
         self.version.size.is_some() && !self.bytes.segments.is_empty()
+    }
+
+    /// The parts of a range that are not at hand.
+    fn lacking(&self, range: Range<u64>) -> Vec<Range<u64>> {
+        let mut lacking = Vec::new();
+        let mut at = range.start;
+        for (start, bytes) in &self.bytes.segments {
+            let end = start + bytes.len() as u64;
+            if *start >= range.end {
+                break;
+            }
+            lacking.push(at..(*start).max(at));
+            at = at.max(end);
+        }
+        lacking.push(at..range.end.max(at));
+        lacking.retain(|range| !range.is_empty());
+        lacking
     }
 
     /// Takes further bytes in; parts that overlap what is there are cut off.

@@ -25,7 +25,7 @@ impl Default for RetryPolicy {
             tries: 5,
             first_delay: Duration::from_millis(500),
             max_delay: Duration::from_secs(30),
-            total: Duration::from_secs(300),
+            total: Duration::from_mins(5),
         }
     }
 }

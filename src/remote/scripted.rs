@@ -88,11 +88,8 @@ impl Reply {
         for (name, value) in &self.headers {
             head += &format!("{name}: {value}\r\n");
         }
-        head += &if self.is_chunked {
-            "Transfer-Encoding: chunked\r\n".into()
-        } else {
-            format!("Content-Length: {}\r\n", self.body.len())
-        };
+        let length = format!("Content-Length: {}\r\n", self.body.len());
+        head += if self.is_chunked { "Transfer-Encoding: chunked\r\n" } else { &length };
         head + "\r\n"
     }
 
@@ -133,11 +130,6 @@ impl Scripted {
 
     pub(crate) fn url(&self, path: &str) -> Url {
         Url::parse(&format!("http://127.0.0.1:{}{path}", self.port)).expect("an address")
-    }
-
-    /// The same server under another name.
-    pub(crate) fn elsewhere(&self, path: &str) -> String {
-        format!("http://localhost:{}{path}", self.port)
     }
 
     pub(crate) fn seen(&self) -> Vec<Seen> {
