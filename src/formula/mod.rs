@@ -4,6 +4,7 @@
 //! is what a pixel without data is loaded as and what every operation without a finite result gives, and it passes
 //! through everything but `where`, `isnodata` and `isvalid`. So no infinity exists at any point of a computation.
 
+mod compiler;
 mod error;
 mod function;
 mod kernel;

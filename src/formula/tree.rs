@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use super::compiler;
 use super::error::FormulaError;
 use super::function::{Operation, constant};
 use super::parser;
@@ -71,6 +72,6 @@ impl Formula {
     /// # Errors
     /// Every name that is neither band nor constant.
     pub fn compile<S: AsRef<str>>(&self, bands: &[S]) -> Result<Program, Vec<FormulaError>> {
-        Program::compile(self, bands)
+        compiler::compile(self, bands)
     }
 }
