@@ -1,1 +1,7 @@
 //! The ops, one file each.
+
+mod blocks;
+pub mod calc;
+mod codes;
+mod number;
+mod rasters;

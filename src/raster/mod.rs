@@ -7,9 +7,11 @@ mod data_type;
 mod grid;
 mod header;
 mod member;
+mod values;
 
 pub use band::{Band, BandDescription, BandPixels, Pixel, Validity};
 pub use data_type::DataType;
 pub use grid::{Crs, Grid, Window};
 pub use header::{BandHeader, FileBytes, Georeference, Header};
 pub use member::{Member, Raster};
+pub use values::{Encoding, Neighbour, nodata_of_type};
