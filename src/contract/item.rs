@@ -42,6 +42,11 @@ pub struct Lineage {
     pub levels: Vec<Vec<String>>,
     /// The identity of the input as its listing gives it; the first link of the fingerprint.
     pub identity: String,
+    /// The file name of the source, of its first asset, without folder and suffix: `{stem}`. Empty for a group.
+    pub stem: String,
+    /// `{folder}`: for `glob` the folders between the fixed part of the pattern and the file, else the name of the
+    /// folder that holds it; without `/` at its ends, and empty where there is none.
+    pub folder: String,
 }
 
 /// What a stage works on.

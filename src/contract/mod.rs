@@ -9,6 +9,7 @@ mod op;
 mod port;
 mod registry;
 mod shape;
+mod template;
 
 pub use context::{Commits, ComputeContext, SourceContext, TransferContext};
 pub use failure::Failure;
@@ -21,3 +22,4 @@ pub use op::{BandNames, Op, Take};
 pub use port::Port;
 pub use registry::{Environment, OpEntry, Registry};
 pub use shape::{AssetNeed, AssetShape, BandShape, MemberShape, Shape};
+pub use template::{Scope, Template};

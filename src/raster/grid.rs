@@ -64,7 +64,7 @@ impl Grid {
 }
 
 /// A rectangle of pixels of a grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Window {
     /// First column.
     pub col: u64,
