@@ -73,12 +73,14 @@ impl Value {
         self.as_table()?.get(key)
     }
 
-    /// The same value without spans; datetimes as text, floats without a JSON form as null.
-    pub fn to_json(&self) -> Json {
+    /// The same value without spans, for the schema: datetimes as text; `nan` and `inf`, which JSON does not have, as the
+    /// number 0 and the largest numbers, so that they count as numbers.
+    pub(super) fn to_json(&self) -> Json {
         match &self.kind {
             ValueKind::String(text) | ValueKind::Datetime(text) => Json::from(text.as_str()),
             ValueKind::Integer(number) => Json::from(*number),
-            ValueKind::Float(number) => Json::from(*number),
+            ValueKind::Float(number) if number.is_nan() => Json::from(0.0),
+            ValueKind::Float(number) => Json::from(number.clamp(f64::MIN, f64::MAX)),
             ValueKind::Boolean(flag) => Json::from(*flag),
             ValueKind::Array(values) => values.iter().map(Value::to_json).collect(),
             ValueKind::Table(table) => Json::Object(

@@ -18,7 +18,7 @@ pub use size_form::{Clamp, CoresExpression, SizeForm};
 pub use stage::{Isolation, OnError, RetryOptions, Stage};
 
 pub(super) use resource::{ResourceTable, Scope};
-pub(super) use stage::CommonKeys;
+pub(super) use stage::{CommonKeys, op_entry};
 
 use super::{Spanned, Value};
 use crate::ids::ResourceName;
