@@ -5,3 +5,5 @@ pub mod calc;
 mod codes;
 mod number;
 mod rasters;
+#[cfg(test)]
+mod testing;
