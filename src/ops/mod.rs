@@ -1,8 +1,35 @@
 //! The ops, one file each.
 
-use crate::contract::Registry;
+mod blocks;
+pub mod calc;
+mod codes;
+mod encode;
+mod fetch;
+mod glob;
+mod list;
+mod number;
+mod rasters;
+mod read;
+#[cfg(test)]
+mod testing;
+mod warp;
+mod write;
 
-/// The table of all ops.
+use crate::contract::{OpEntry, Registry};
+
+/// Every op; a new one is its file and its line here.
+static TABLE: &[OpEntry] = &[
+    list::ENTRY,
+    glob::ENTRY,
+    fetch::ENTRY,
+    read::ENTRY,
+    calc::ENTRY,
+    warp::ENTRY,
+    encode::ENTRY,
+    write::ENTRY,
+];
+
+/// The ops of the program.
 pub fn registry() -> Registry {
-    Registry::new(&[])
+    Registry::new(TABLE)
 }

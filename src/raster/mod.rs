@@ -16,6 +16,7 @@ mod inspect;
 mod member;
 mod resampling;
 mod transformer;
+mod values;
 pub mod warp;
 
 pub use band::{Band, BandDescription, BandPixels, Pixel, Validity};
@@ -41,3 +42,4 @@ pub use transformer::{NoOperation, Transformer};
 pub use open::{Opened, Source};
 pub use read::ReadRequest;
 pub use resample::{GridMap, Misaligned};
+pub use values::{Encoding, Neighbour, nodata_of_type};
