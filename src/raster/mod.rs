@@ -7,6 +7,7 @@ mod data_type;
 mod grid;
 mod header;
 mod member;
+pub mod tiff;
 
 pub use band::{Band, BandDescription, BandPixels, Pixel, Validity};
 pub use data_type::DataType;
