@@ -18,6 +18,7 @@ mod resampling;
 mod transformer;
 mod values;
 pub mod warp;
+pub mod tiff;
 
 pub use band::{Band, BandDescription, BandPixels, Pixel, Validity};
 mod message;
