@@ -1,6 +1,7 @@
 //! What an op is: what it takes and gives, what it needs, which region it reads for a region it writes,
 //! how it runs, and how it fails. The engine knows ops by this module alone.
 
+pub mod blocking;
 mod context;
 mod failure;
 mod item;
@@ -11,7 +12,7 @@ mod registry;
 mod shape;
 mod template;
 
-pub use context::{Commits, ComputeContext, SourceContext, TransferContext};
+pub use context::{Commits, ComputeContext, Intended, SourceContext, TransferContext};
 pub use failure::Failure;
 pub use item::{
     Asset, AssetSet, Blob, BlobSet, Content, Encoded, EncodedBody, Item, Lineage, Location, OutputFile,

@@ -64,6 +64,11 @@ pub trait Op: Send + Sync + 'static {
         None
     }
 
+    /// Whether `shape` needs the headers of those assets.
+    fn reads_headers(&self) -> bool {
+        false
+    }
+
     /// The form of the whole output for an input of this form.
     ///
     /// # Errors

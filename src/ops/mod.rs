@@ -3,31 +3,16 @@
 mod blocks;
 pub mod calc;
 mod codes;
-mod encode;
-mod fetch;
-mod glob;
-mod list;
 mod number;
 mod rasters;
-mod read;
 #[cfg(test)]
 mod testing;
-mod warp;
 mod write;
 
 use crate::contract::{OpEntry, Registry};
 
 /// Every op; a new one is its file and its line here.
-static TABLE: &[OpEntry] = &[
-    list::ENTRY,
-    glob::ENTRY,
-    fetch::ENTRY,
-    read::ENTRY,
-    calc::ENTRY,
-    warp::ENTRY,
-    encode::ENTRY,
-    write::ENTRY,
-];
+static TABLE: &[OpEntry] = &[calc::ENTRY, write::ENTRY];
 
 /// The ops of the program.
 pub fn registry() -> Registry {

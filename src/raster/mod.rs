@@ -3,10 +3,10 @@
 //! This is the only module that names the `gdal` crates.
 
 mod band;
+mod blocks;
 mod control_points;
 pub mod crs;
 mod data_type;
-mod blocks;
 mod error;
 mod ffi;
 mod grid;
@@ -15,10 +15,10 @@ mod init;
 mod inspect;
 mod member;
 mod resampling;
+pub mod tiff;
 mod transformer;
 mod values;
 pub mod warp;
-pub mod tiff;
 
 pub use band::{Band, BandDescription, BandPixels, Pixel, Validity};
 mod message;
@@ -38,9 +38,9 @@ pub use grid::{Crs, Grid, Window};
 pub use header::{BandHeader, FileBytes, Georeference, Header};
 pub use init::initialise;
 pub use member::{Member, Raster};
-pub use resampling::Resampling;
-pub use transformer::{NoOperation, Transformer};
 pub use open::{Opened, Source};
 pub use read::ReadRequest;
 pub use resample::{GridMap, Misaligned};
+pub use resampling::Resampling;
+pub use transformer::{NoOperation, Transformer};
 pub use values::{Encoding, Neighbour, nodata_of_type};
