@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use gisrun::cli::render::{Format, render};
 use gisrun::config::{self, Inputs, Loaded, Schema, codes};
+use gisrun::plan;
 
 #[path = "language/fake_ops.rs"]
 mod fake_ops;
@@ -71,7 +72,7 @@ fn stem(path: &Path) -> String {
 fn the_documentation_lists_exactly_the_codes_that_exist() {
     let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/diagnostics.md")).unwrap();
     let documented: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
-    let tables = [codes::ALL];
+    let tables = [codes::ALL, plan::codes::ALL];
     let declared: Vec<String> = tables
         .iter()
         .flat_map(|table| table.iter())

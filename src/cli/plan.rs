@@ -1,5 +1,11 @@
 //! `gisrun plan FILE`
 
+mod json;
+mod text;
+
+pub use json::to_json;
+pub use text::render;
+
 use crate::cli::{Exit, PlanRequest, output};
 
 /// Shows what a run would do.
@@ -10,3 +16,6 @@ pub fn plan(request: PlanRequest) -> Exit {
     ));
     Exit::BadInput
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,4 @@
-//! Every stable code of a diagnostic of the plan, with what it means.
+//! Every stable code of a diagnostic of the plan, with what it means; `docs/diagnostics.md` lists the same.
 
 /// Declares the codes, and the table of all of them.
 macro_rules! codes {

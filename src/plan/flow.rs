@@ -16,6 +16,8 @@ pub(super) struct Flowing {
     pub(super) members: Members,
     /// The stage whose windows they are.
     pub(super) windows_of: Option<usize>,
+    /// Whether every stage above is known, so that what is missing is really missing.
+    pub(super) is_certain: bool,
 }
 
 /// The ports of one stage; `None` where a fault hides them.
@@ -26,7 +28,8 @@ pub(super) struct Through {
 }
 
 impl Flowing {
-    const UNKNOWN: Self = Self { port: None, bands: None, members: Members::One, windows_of: None };
+    const UNKNOWN: Self =
+        Self { port: None, bands: None, members: Members::One, windows_of: None, is_certain: false };
 }
 
 /// Follows the items through all stages; what a stage cannot work on is told.
@@ -38,7 +41,8 @@ pub(super) fn follow(stages: &[Draft], graph: &StageGraph, faults: &mut Vec<Faul
         let feeders = &graph.feeders[index];
         faults.extend(ports::mismatches(stage, feeders, stages, &outputs));
         faults.extend(unequal_windows(stage, feeders, stages, &outputs));
-        let input = ports::assumed(stage, union(feeders, &outputs));
+        let mut input = ports::assumed(stage, union(feeders, &outputs));
+        input.is_certain &= feeders.len() == stage.written.from.len();
         outputs[index] = through(index, stage, &input, stages, faults);
         ports[index] = Through { accepts: input.port, gives: outputs[index].port };
     }
@@ -48,12 +52,15 @@ pub(super) fn follow(stages: &[Draft], graph: &StageGraph, faults: &mut Vec<Faul
 /// The items of all feeders together: what is equal stays known.
 fn union(feeders: &[Feeder], outputs: &[Flowing]) -> Flowing {
     let inputs: Vec<&Flowing> = feeders.iter().map(|feeder| &outputs[feeder.stage]).collect();
-    let Some((first, others)) = inputs.split_first() else { return Flowing::UNKNOWN };
+    let Some((first, others)) = inputs.split_first() else {
+        return Flowing { is_certain: true, ..Flowing::UNKNOWN };
+    };
     Flowing {
         port: first.port.filter(|port| others.iter().all(|other| other.port == Some(*port))),
         bands: first.bands.clone().filter(|_| others.iter().all(|other| other.bands == first.bands)),
         members: inputs.iter().map(|input| input.members).max().unwrap_or(Members::One),
         windows_of: first.windows_of,
+        is_certain: inputs.iter().all(|input| input.is_certain),
     }
 }
 
@@ -64,7 +71,7 @@ fn through(
     stages: &[Draft],
     faults: &mut Vec<Fault>,
 ) -> Flowing {
-    faults.extend(wrong_windows(stage, input, stages));
+    faults.extend(wrong_windows(stage, input, stages).filter(|_| input.is_certain));
     let Some(Compiled { op, kind }) = &stage.compiled else { return Flowing::UNKNOWN };
     let bands = op.bands(&input.bands).map_err(|found| faults.extend(found)).ok().flatten();
     let members = members(stage, input, kind, faults);
@@ -73,7 +80,13 @@ fn through(
         Kind::Assemble(_) | Kind::Gather(_) => None,
         _ => input.windows_of,
     };
-    Flowing { port: ports::given(stage, op.as_ref(), input.port), bands, members, windows_of }
+    Flowing {
+        port: ports::given(stage, op.as_ref(), input.port),
+        bands,
+        members,
+        windows_of,
+        is_certain: input.is_certain,
+    }
 }
 
 fn members(stage: &Draft, input: &Flowing, kind: &Kind, faults: &mut Vec<Fault>) -> Members {
@@ -114,6 +127,9 @@ fn unequal_windows(
     let (first, others) = feeders.split_first()?;
     let of = |feeder: &Feeder| outputs[feeder.stage].windows_of;
     let other = others.iter().find(|other| of(other) != of(first))?;
+    if !feeders.iter().all(|feeder| outputs[feeder.stage].is_certain) {
+        return None;
+    }
     let name = |feeder: &Feeder| match of(feeder) {
         Some(window) => {
             format!("`{}` gives windows of `{}`", stages[feeder.stage].name(), stages[window].name())
@@ -128,7 +144,7 @@ fn unequal_windows(
 fn wrong_windows(stage: &Draft, input: &Flowing, stages: &[Draft]) -> Option<Fault> {
     match input.windows_of {
         Some(window) => stage.remakes_items().then(|| nested(stage, &stages[window])),
-        None => nothing_to_assemble(stage, input),
+        None => nothing_to_assemble(stage),
     }
 }
 
@@ -141,10 +157,10 @@ fn nested(stage: &Draft, window: &Draft) -> Fault {
 }
 
 /// `assemble`, as the op runs or as its options say, where all items are whole.
-fn nothing_to_assemble(stage: &Draft, input: &Flowing) -> Option<Fault> {
+fn nothing_to_assemble(stage: &Draft) -> Option<Fault> {
     let key = stage.written.options.as_table().and_then(|options| options.entry("assemble"));
     let is_assembly = stage.is_kind(|kind| matches!(kind, Kind::Assemble(_)));
-    if input.port.is_none() || (key.is_none() && !is_assembly) {
+    if key.is_none() && !is_assembly {
         return None;
     }
     let span = key.map_or(&stage.written.op.span, |(key, _)| &key.span);

@@ -26,4 +26,4 @@ pub use resolve::resolve;
 pub use resolved::{Limit, MemoryDemand, MemoryPart, MemoryTotal, Plan, ResourcePlan, RunPlan, StagePlan};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -49,7 +49,10 @@ pub(super) fn resolve_on(
     let mut works: Vec<Work> =
         stages.iter().map(|stage| Work::of(stage, &resources, &unit, written, &mut faults)).collect();
     share_headers(&stages, &graph, &resources, &mut works);
-    faults.extend(idle_parts(written, &stages, &graph, &ports, &works));
+    faults.extend(unused::outputs(&stages, &ports));
+    faults.extend(stages.iter().filter_map(parallelism::queue_of_source));
+    let idle = idle_parts(written, &stages, &graph, &ports, &works, &faults);
+    faults.extend(idle);
 
     let is_sound = faults.iter().all(|fault| fault.severity != Severity::Error);
     let plan = is_sound.then(|| {
@@ -67,21 +70,26 @@ fn no_stages(written: &AsWritten) -> Fault {
         .help("add a source, for example `[stages.scenes]` with `glob = { paths = [\"in/*.tif\"] }`")
 }
 
+/// Warnings of what nothing uses, where no fault hides who would.
 fn idle_parts(
     written: &AsWritten,
     stages: &[Draft],
     graph: &StageGraph,
     ports: &[Through],
     works: &[Work],
+    told: &[Fault],
 ) -> Vec<Fault> {
     let demands: Vec<Demand> = works.iter().map(|work| work.demand.clone()).collect();
-    let mut faults = unused::stages(stages, graph, ports);
-    faults.extend(unused::outputs(stages, ports));
-    faults.extend(unused::resources(written, &demands));
-    faults.extend(unused::grids(written));
+    let is_told = |codes: &[&str]| told.iter().any(|fault| codes.contains(&fault.code));
+    let mut faults = unused::grids(written);
     faults.extend(unused::parameters(written));
     faults.extend(stages.iter().filter_map(unused::isolation));
-    faults.extend(stages.iter().filter_map(parallelism::queue_of_source));
+    if !is_told(&[codes::UNKNOWN_STAGE, codes::MISSING_FROM, codes::CYCLE]) {
+        faults.extend(unused::stages(stages, graph, ports));
+    }
+    if !is_told(&[codes::UNKNOWN_RESOURCE, codes::UNKNOWN_OP]) && stages.iter().all(Draft::is_compiled) {
+        faults.extend(unused::resources(written, &demands));
+    }
     faults
 }
 

@@ -63,6 +63,10 @@ impl<'a> Draft<'a> {
         self.compiled.as_ref().map_or(&[], |compiled| compiled.op.takes())
     }
 
+    pub(super) fn is_compiled(&self) -> bool {
+        self.compiled.is_some()
+    }
+
     /// Whether it makes many items of one, or others of all.
     pub(super) fn remakes_items(&self) -> bool {
         self.is_kind(|kind| matches!(kind, Kind::Expand(_) | Kind::Regroup(_)))

@@ -102,8 +102,7 @@ fn a_budget_of_ones_own_is_held_like_slots() {
 
 #[test]
 fn uses_name_known_resources_once() {
-    let found =
-        fault("[resources]\nprovider.rate = { limit = \"5/s\" }\n", "uses = [\"provdier\", \"provider\"],");
+    let found = fault("[resources]\nprovider.rate = { limit = \"5/s\" }\n", "uses = [\"provdier\"],");
     assert_eq!((found.0, found.1.as_str()), ("unknown-resource", "\"provdier\""));
     check(&[("", "uses = [\"cores\", { cores = 2 }],", "duplicate-use", "cores")]);
 }

@@ -49,8 +49,7 @@ fn a_stage_that_takes_from_itself_is_a_circle() {
 #[test]
 fn a_misspelt_stage_is_told_with_the_nearest_name() {
     let text = pipeline("", "").replace("from = \"fetched\"", "from = \"fetchd\"");
-    let (_, faults) = resolved_for(&machine(), &text);
-    let fault = faults.iter().find(|fault| fault.code == "unknown-stage").expect("told");
+    let fault = only_fault(&text);
     assert_eq!(&text[fault.span.clone()], "\"fetchd\"");
     assert_eq!(fault.help, "did you mean `fetched`?");
 }
@@ -64,10 +63,7 @@ fn a_source_takes_nothing_and_others_take_something() {
          kept = { write = { path = \"out/{id}\" } }\n",
     );
     let places: Vec<_> = told.iter().map(|(code, place, _)| (*code, place.as_str())).collect();
-    assert_eq!(
-        places,
-        [("unused-stage", "more"), ("source-with-from", "\"scenes\""), ("missing-from", "kept"),]
-    );
+    assert_eq!(places, [("source-with-from", "\"scenes\""), ("missing-from", "kept"),]);
 }
 
 #[test]
@@ -128,6 +124,14 @@ fn one_wrong_stage_does_not_hide_the_others() {
         codes,
         ["wrong-options", "port-mismatch", "unknown-band", "port-mismatch", "unknown-resource"]
     );
+}
+
+#[test]
+fn a_stage_that_is_not_known_hides_no_window() {
+    for broken in ["window = { wrong = 1 }", "filter = { wrong = 1 }"] {
+        let text = windowed(&WINDOW.replace("window = {}", broken), "assemble = true");
+        assert_eq!(only_fault(&text).code, "wrong-options", "{broken}");
+    }
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn resolved_for(machine: &Machine, text: &str) -> (Option<Plan>, Vec<Fault>) {
 }
 
 /// The plan of a pipeline without errors.
-fn planned(text: &str) -> Plan {
+pub(crate) fn planned(text: &str) -> Plan {
     let (plan, faults) = resolved_for(&machine(), text);
     plan.unwrap_or_else(|| panic!("{faults:#?}"))
 }
