@@ -3,9 +3,11 @@
 //! This is the only module that names the `gdal` crates.
 
 mod band;
+mod band_test;
 mod control_points;
 pub mod crs;
 mod data_type;
+mod dilate;
 mod ffi;
 mod grid;
 mod header;
@@ -16,8 +18,10 @@ mod values;
 pub mod warp;
 
 pub use band::{Band, BandDescription, BandPixels, Pixel, Validity};
+pub use band_test::BandTest;
 pub use control_points::{ControlPoint, ControlPoints, Placement};
 pub use data_type::DataType;
+pub use dilate::Selection;
 pub use grid::{Crs, Grid, Window};
 pub use header::{BandHeader, FileBytes, Georeference, Header};
 pub use member::{Member, Raster};

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use ndarray::s;
+
 use super::{Band, BandPixels, DataType, Pixel, Validity};
 use crate::with_pixels;
 
@@ -73,6 +75,25 @@ impl Band {
             self.validity = Validity::Mask(mask.as_standard_layout().into_owned().into());
         }
         self
+    }
+
+    /// The band of a rectangle of its pixels; copies them unless it is all of them.
+    ///
+    /// # Panics
+    /// When the rectangle reaches beyond the band.
+    #[must_use]
+    pub fn cut(self, rows: Range<usize>, columns: Range<usize>) -> Band {
+        if (0..self.pixels.dim().0, 0..self.pixels.dim().1) == (rows.clone(), columns.clone()) {
+            return self;
+        }
+        let part = s![rows, columns];
+        let pixels =
+            with_pixels!(&self.pixels, array => Pixel::wrap(array.slice(part).to_owned().into_shared()));
+        let validity = match &self.validity {
+            Validity::All => Validity::All,
+            Validity::Mask(mask) => Validity::Mask(mask.slice(part).to_owned().into()),
+        };
+        Band { pixels, validity, ..self }
     }
 
     /// Fills `out` with the values from pixel `start` on (counted row by row), NaN where a pixel is not valid or not
