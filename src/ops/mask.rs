@@ -91,21 +91,23 @@ fn compile(value: &Value) -> Result<Arc<dyn Op>, Vec<Fault>> {
     });
     match (band, test, grow) {
         (Ok(band), Ok(test), Ok(grow)) => Ok(Arc::new(Mask { keeps, band, test, grow })),
-        (band, test, grow) => Err([band.err(), test.err(), grow.err()].into_iter().flatten().collect()),
+        (band, test, grow) => {
+            Err([band.err(), test.err(), grow.err()].into_iter().flatten().flatten().collect())
+        }
     }
 }
 
-fn grow(rule: &MaskRule) -> Result<u64, Fault> {
+fn grow(rule: &MaskRule) -> Result<u64, Vec<Fault>> {
     match &rule.grow {
         Some(grow) if grow.value > LARGEST_GROW => {
             let message = format!("expected at most `{LARGEST_GROW}` pixels, found `{}`", grow.value);
-            Err(Fault::error(codes::OUT_OF_RANGE, grow.span.clone(), message))
+            Err(vec![Fault::error(codes::OUT_OF_RANGE, grow.span.clone(), message)])
         }
         grow => Ok(grow.as_ref().map_or(0, |grow| grow.value)),
     }
 }
 
-fn test(rule: &Spanned<MaskRule>) -> Result<BandTest, Fault> {
+fn test(rule: &Spanned<MaskRule>) -> Result<BandTest, Vec<Fault>> {
     match (&rule.values, &rule.any_bit, &rule.field) {
         (Some(values), None, None) => {
             Ok(BandTest::Values(values.iter().map(|value| value.as_str().to_owned()).collect()))
@@ -114,42 +116,42 @@ fn test(rule: &Spanned<MaskRule>) -> Result<BandTest, Fault> {
         (Some(values), None, Some(field)) => field_values(field, values),
         (None, None, Some(field)) => {
             let message = "`field` goes with `values`, the values of these bits";
-            Err(Fault::error(codes::MISSING_KEY, field.span.clone(), message))
+            Err(vec![Fault::error(codes::MISSING_KEY, field.span.clone(), message)])
         }
         (_, Some(bits), _) => {
             let message = "`any-bit` excludes `values` and `field`";
-            Err(Fault::error(CONFLICT, bits.span.clone(), message).help("use two `mask` stages"))
+            Err(vec![Fault::error(CONFLICT, bits.span.clone(), message).help("use two `mask` stages")])
         }
         (None, None, None) => {
             let message = "expected `values`, `any-bit`, or `field` with `values`";
-            Err(Fault::error(codes::MISSING_KEY, rule.span.clone(), message))
+            Err(vec![Fault::error(codes::MISSING_KEY, rule.span.clone(), message)])
         }
     }
 }
 
-fn any_bit(bits: &[Spanned<u32>]) -> Result<BandTest, Fault> {
+fn any_bit(bits: &[Spanned<u32>]) -> Result<BandTest, Vec<Fault>> {
     let mask = bits.iter().try_fold(0_u64, |mask, bit| match 1_u64.checked_shl(bit.value) {
         Some(one) => Ok(mask | one),
         None => {
             let message = format!("expected a bit from 0 to 63, found `{}`", bit.value);
-            Err(Fault::error(codes::OUT_OF_RANGE, bit.span.clone(), message))
+            Err(vec![Fault::error(codes::OUT_OF_RANGE, bit.span.clone(), message)])
         }
     })?;
     Ok(BandTest::AnyBit(mask))
 }
 
-fn field_values(field: &Spanned<[u32; 2]>, values: &[Spanned<Number>]) -> Result<BandTest, Fault> {
+fn field_values(field: &Spanned<[u32; 2]>, values: &[Spanned<Number>]) -> Result<BandTest, Vec<Fault>> {
     let [start, length] = field.value;
     if length == 0 || start.saturating_add(length) > 64 {
         let message =
             format!("expected a first bit and a number of bits within 64, found `[{start}, {length}]`");
-        return Err(Fault::error(codes::OUT_OF_RANGE, field.span.clone(), message));
+        return Err(vec![Fault::error(codes::OUT_OF_RANGE, field.span.clone(), message)]);
     }
     let mask = u64::MAX >> (64 - length);
     let value = |value: &Spanned<Number>| {
         value.as_str().parse::<u64>().ok().filter(|value| value & !mask == 0).ok_or_else(|| {
             let message = format!("`{}` is no value of {length} bits", value.as_str());
-            Fault::error(codes::OUT_OF_RANGE, value.span.clone(), message)
+            vec![Fault::error(codes::OUT_OF_RANGE, value.span.clone(), message)]
         })
     };
     Ok(BandTest::Field { start, mask, values: values.iter().map(value).collect::<Result<_, _>>()? })

@@ -27,4 +27,5 @@ pub use header::{BandHeader, FileBytes, Georeference, Header};
 pub use member::{Member, Raster};
 pub use resampling::Resampling;
 pub use transformer::{NoOperation, Transformer};
+pub(crate) use values::with_pixel_type;
 pub use values::{Encoding, Neighbour, nodata_of_type};

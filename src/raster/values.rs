@@ -9,10 +9,9 @@ use super::{Band, BandPixels, DataType, Pixel, Validity};
 use crate::with_pixels;
 
 /// Runs the same code with the Rust type of a [`DataType`]: `with_pixel_type!(data_type, T => …)`.
-#[macro_export]
 macro_rules! with_pixel_type {
     ($data_type:expr, $rust:ident => $body:expr) => {
-        $crate::with_pixel_type!(@arms $data_type, $rust => $body;
+        $crate::raster::with_pixel_type!(@arms $data_type, $rust => $body;
             Uint8 u8, Int8 i8, Uint16 u16, Int16 i16, Uint32 u32, Int32 i32, Uint64 u64, Int64 i64,
             Float32 f32, Float64 f64)
     };
@@ -25,6 +24,8 @@ macro_rules! with_pixel_type {
         }
     };
 }
+
+pub(crate) use with_pixel_type;
 
 /// The values next to a value of a pixel type.
 pub trait Neighbour: Pixel {
