@@ -18,7 +18,7 @@ use crate::contract::{
 use crate::formula::{Formula, FormulaError, Program, Registers, STRIP};
 use crate::raster::{
     Band, BandDescription, BandPixels, DataType, Encoding, Member, Neighbour, Raster, Validity, Window,
-    nodata_of_type,
+    nodata_of_type, with_pixel_type,
 };
 
 /// The line of the table.

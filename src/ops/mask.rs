@@ -82,12 +82,9 @@ fn compile(value: &Value) -> Result<Arc<dyn Op>, Vec<Fault>> {
         }
     };
     let (test, grow) = (test(&rule), grow(&rule));
-    let band = rule.value.band.clone().ok_or_else(|| {
-        Fault::error(
-            codes::MISSING_KEY,
-            rule.span.clone(),
-            "expected `band`, the band that says which pixels",
-        )
+    let band = rule.band.clone().ok_or_else(|| {
+        let message = "expected `band`, the band that says which pixels";
+        vec![Fault::error(codes::MISSING_KEY, rule.span.clone(), message)]
     });
     match (band, test, grow) {
         (Ok(band), Ok(test), Ok(grow)) => Ok(Arc::new(Mask { keeps, band, test, grow })),
