@@ -18,9 +18,8 @@ use crate::contract::{
 use crate::formula::{Formula, FormulaError, Program, Registers, STRIP};
 use crate::raster::{
     Band, BandDescription, BandPixels, DataType, Encoding, Member, Neighbour, Raster, Validity, Window,
-    nodata_of_type,
+    nodata_of_type, with_pixel_type,
 };
-use crate::with_pixel_type;
 
 /// The line of the table.
 pub const ENTRY: OpEntry = OpEntry {
@@ -94,9 +93,10 @@ fn compile(value: &Value) -> Result<Arc<dyn Op>, Vec<Fault>> {
         }
     }
     let data_type = options.dtype.unwrap_or(DataType::Float32);
-    let nodata = nodata(options.nodata.as_ref(), data_type, &value.span).map_err(|fault| faults.push(fault));
-    let scale = factor("scale", options.scale.as_ref(), 1.0).map_err(|fault| faults.push(fault));
-    let offset = factor("offset", options.offset.as_ref(), 0.0).map_err(|fault| faults.push(fault));
+    let nodata =
+        nodata(options.nodata.as_ref(), data_type, &value.span).map_err(|found| faults.extend(found));
+    let scale = factor("scale", options.scale.as_ref(), 1.0).map_err(|found| faults.extend(found));
+    let offset = factor("offset", options.offset.as_ref(), 0.0).map_err(|found| faults.extend(found));
     match (nodata, scale, offset) {
         (Ok((nodata, nodata_text)), Ok(scale), Ok(offset)) if faults.is_empty() => {
             let encoding = Encoding { data_type, nodata: Some(nodata), scale, offset };
@@ -111,10 +111,10 @@ fn nodata(
     given: Option<&Spanned<Number>>,
     data_type: DataType,
     options: &Span,
-) -> Result<(f64, String), Fault> {
+) -> Result<(f64, String), Vec<Fault>> {
     match given {
         Some(number) => nodata_of_type(number.as_str(), data_type).map_err(|message| {
-            Fault::error(codes::OUT_OF_RANGE, number.span.clone(), format!("nodata {message}"))
+            vec![Fault::error(codes::OUT_OF_RANGE, number.span.clone(), format!("nodata {message}"))]
         }),
         None if data_type.is_float() => Ok((f64::NAN, "nan".into())),
         None => {
@@ -122,21 +122,23 @@ fn nodata(
             let (low, high) = data_type.range();
             let usual = if low < 0.0 { low } else { high };
             let help = format!("add one that no result needs, such as `nodata = {usual}`");
-            Err(Fault::error(codes::MISSING_KEY, options.clone(), message)
-                .labelled("without `nodata`")
-                .help(help))
+            Err(vec![
+                Fault::error(codes::MISSING_KEY, options.clone(), message)
+                    .labelled("without `nodata`")
+                    .help(help),
+            ])
         }
     }
 }
 
 /// A finite number, for `scale` not zero.
-fn factor(name: &str, given: Option<&Spanned<f64>>, default: f64) -> Result<f64, Fault> {
+fn factor(name: &str, given: Option<&Spanned<f64>>, default: f64) -> Result<f64, Vec<Fault>> {
     let Some(number) = given else { return Ok(default) };
     if number.is_finite() && (name != "scale" || number.value != 0.0) {
         return Ok(number.value);
     }
     let message = format!("`{name}` cannot be `{}`", number.value);
-    Err(Fault::error(codes::OUT_OF_RANGE, number.span.clone(), message))
+    Err(vec![Fault::error(codes::OUT_OF_RANGE, number.span.clone(), message)])
 }
 
 /// The fault of a formula, marked inside the pipeline's text where that is possible.

@@ -3,14 +3,15 @@
 
 use std::ops::Range;
 
+use ndarray::s;
+
 use super::{Band, BandPixels, DataType, Pixel, Validity};
 use crate::with_pixels;
 
 /// Runs the same code with the Rust type of a [`DataType`]: `with_pixel_type!(data_type, T => …)`.
-#[macro_export]
 macro_rules! with_pixel_type {
     ($data_type:expr, $rust:ident => $body:expr) => {
-        $crate::with_pixel_type!(@arms $data_type, $rust => $body;
+        $crate::raster::with_pixel_type!(@arms $data_type, $rust => $body;
             Uint8 u8, Int8 i8, Uint16 u16, Int16 i16, Uint32 u32, Int32 i32, Uint64 u64, Int64 i64,
             Float32 f32, Float64 f64)
     };
@@ -23,6 +24,8 @@ macro_rules! with_pixel_type {
         }
     };
 }
+
+pub(crate) use with_pixel_type;
 
 /// The values next to a value of a pixel type.
 pub trait Neighbour: Pixel {
@@ -73,6 +76,25 @@ impl Band {
             self.validity = Validity::Mask(mask.as_standard_layout().into_owned().into());
         }
         self
+    }
+
+    /// The band of a rectangle of its pixels; copies them unless it is all of them.
+    ///
+    /// # Panics
+    /// When the rectangle reaches beyond the band.
+    #[must_use]
+    pub fn cut(self, rows: Range<usize>, columns: Range<usize>) -> Band {
+        if (0..self.pixels.dim().0, 0..self.pixels.dim().1) == (rows.clone(), columns.clone()) {
+            return self;
+        }
+        let part = s![rows, columns];
+        let pixels =
+            with_pixels!(&self.pixels, array => Pixel::wrap(array.slice(part).to_owned().into_shared()));
+        let validity = match &self.validity {
+            Validity::All => Validity::All,
+            Validity::Mask(mask) => Validity::Mask(mask.slice(part).to_owned().into()),
+        };
+        Band { pixels, validity, ..self }
     }
 
     /// Fills `out` with the values from pixel `start` on (counted row by row), NaN where a pixel is not valid or not
