@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
-use crate::contract::Port;
+use crate::contract::{Port, SharedFiles};
 use crate::ids::ItemId;
 use crate::raster::{FileBytes, Grid, Raster, Window};
 
@@ -50,6 +50,8 @@ pub struct Lineage {
     /// `{folder}`: for `glob` the folders between the fixed part of the pattern and the file, else the name of the
     /// folder that holds it; without `/` at its ends, and empty where there is none.
     pub folder: String,
+    /// What the windows of one parent share on scratch; `window` gives all of them the same.
+    pub shared: Option<SharedFiles>,
 }
 
 /// What a stage works on.

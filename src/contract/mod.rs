@@ -6,10 +6,12 @@ mod context;
 mod failure;
 mod item;
 mod kind;
+mod location;
 mod op;
 mod port;
 mod registry;
 mod shape;
+mod shared;
 mod template;
 
 pub use context::{Commits, ComputeContext, Intended, SourceContext, TransferContext};
@@ -23,4 +25,5 @@ pub use op::{BandNames, Members, Op, Take};
 pub use port::Port;
 pub use registry::{Environment, OpEntry, Registry};
 pub use shape::{AssetNeed, AssetShape, BandShape, MemberShape, Shape};
+pub use shared::SharedFiles;
 pub use template::{Scope, Template};

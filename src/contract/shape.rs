@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::contract::{Asset, Item, Location, Payload};
 use crate::raster::{DataType, FileBytes, Grid, Header, Window};
 
 /// The form of an item's payload at one port, known from headers.
@@ -67,6 +68,21 @@ impl MemberShape {
 }
 
 impl Shape {
+    /// The files of an item, headers unknown, nothing held.
+    pub fn of_assets(item: &Item) -> Self {
+        let Payload::Assets(sets) = &item.payload else { return Self::default() };
+        let shape = |member, asset: &Asset| AssetShape {
+            member,
+            name: asset.name.clone(),
+            size: asset.size,
+            is_local: matches!(asset.location, Location::Local(_)),
+            header: None,
+        };
+        let sets = sets.iter().enumerate();
+        let assets = sets.flat_map(|(member, set)| set.assets.iter().map(move |asset| shape(member, asset)));
+        Self { assets: assets.collect(), ..Self::default() }
+    }
+
     /// A raster of these members, holding what their windows need.
     pub fn raster(members: Vec<MemberShape>) -> Self {
         let held = members.iter().map(MemberShape::bytes).sum();

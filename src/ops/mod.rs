@@ -1,9 +1,14 @@
 //! The ops, one file each.
 
 mod blocks;
-pub mod calc;
+mod calc;
 mod codes;
-pub mod mask;
+mod file_pattern;
+mod glob;
+mod list;
+mod list_file;
+mod listed;
+mod mask;
 mod number;
 mod rasters;
 #[cfg(test)]
@@ -13,7 +18,7 @@ mod write;
 use crate::contract::{OpEntry, Registry};
 
 /// Every op; a new one is its file and its line here.
-static TABLE: &[OpEntry] = &[calc::ENTRY, write::ENTRY];
+static TABLE: &[OpEntry] = &[list::ENTRY, glob::ENTRY, calc::ENTRY, mask::ENTRY, write::ENTRY];
 
 /// The ops of the program.
 pub fn registry() -> Registry {
