@@ -4,6 +4,7 @@
 
 mod fault;
 mod pipeline;
+mod placeholder;
 mod value;
 
 pub use fault::{Fault, Severity, Span};
@@ -11,4 +12,5 @@ pub use pipeline::{
     Access, AsWritten, Clamp, CoresExpression, GridDefinition, Grids, Isolation, MaxFailures, OnError,
     Parameter, ResourceForm, RetryOptions, RunOptions, Share, SizeForm, Stage, Use,
 };
+pub use placeholder::{codes, from_value};
 pub use value::{Spanned, Table, Value, ValueKind};

@@ -1,1 +1,3 @@
 //! The ops, one file each.
+
+pub mod encode;
