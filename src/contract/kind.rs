@@ -88,7 +88,7 @@ pub trait Assembly: Send + Sync {
     ///
     /// # Errors
     /// What cannot be put together.
-    fn finish(&self, context: &ComputeContext) -> Result<Item, Failure>;
+    fn finish(self: Box<Self>, context: &ComputeContext) -> Result<Item, Failure>;
 }
 
 /// Collects what all items give.

@@ -77,6 +77,7 @@ impl Shape {
             size: asset.size,
             is_local: matches!(asset.location, Location::Local(_)),
             header: None,
+            prefix: None,
         };
         let sets = sets.iter().enumerate();
         let assets = sets.flat_map(|(member, set)| set.assets.iter().map(move |asset| shape(member, asset)));

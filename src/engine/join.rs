@@ -44,9 +44,12 @@ impl Completed {
     }
 }
 
+/// Made by the first window that arrives, shared by all, taken out when the last has been added.
+type AssemblySlot = Arc<Mutex<Option<Arc<Box<dyn Assembly>>>>>;
+
 /// A parent under assembly, and the journey that it is a part of.
 struct Pending {
-    assembly: Arc<Mutex<Option<Arc<dyn Assembly>>>>,
+    assembly: AssemblySlot,
     journey: Arc<Journey>,
     item: Item,
 }
@@ -125,7 +128,7 @@ async fn add(shared: &Arc<Shared>, stage: usize, op: &Arc<dyn Assemble>, parents
 }
 
 /// The slot of the parent's assembly, made when its first window arrives.
-fn assembly_of(parents: &Parents, parcel: &Parcel) -> Arc<Mutex<Option<Arc<dyn Assembly>>>> {
+fn assembly_of(parents: &Parents, parcel: &Parcel) -> AssemblySlot {
     let parent = parcel.item.reported_id().clone();
     let mut parents = parents.lock().unwrap_or_else(PoisonError::into_inner);
     let pending = parents.entry(parent).or_insert_with(|| Pending {
@@ -138,14 +141,14 @@ fn assembly_of(parents: &Parents, parcel: &Parcel) -> Arc<Mutex<Option<Arc<dyn A
 
 /// The assembly, begun by the first who comes; the others wait for him on their threads.
 fn begun(
-    slot: &Mutex<Option<Arc<dyn Assembly>>>,
+    slot: &AssemblySlot,
     begin: impl FnOnce() -> Result<Box<dyn Assembly>, Failure>,
-) -> Result<Arc<dyn Assembly>, Failure> {
+) -> Result<Arc<Box<dyn Assembly>>, Failure> {
     let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(assembly) = &*slot {
         return Ok(assembly.clone());
     }
-    let assembly: Arc<dyn Assembly> = begin()?.into();
+    let assembly = Arc::new(begin()?);
     *slot = Some(assembly.clone());
     Ok(assembly)
 }
@@ -155,16 +158,19 @@ async fn finish(shared: &Arc<Shared>, stage: usize, parents: &Parents, parent: &
     let pending = parents.lock().unwrap_or_else(PoisonError::into_inner).remove(parent);
     let Some(Pending { assembly, journey, item }) = pending else { return };
     let assembly = assembly.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let Some(assembly) = assembly.filter(|_| !journey.is_lost()) else { return };
+    // A thread that was given up on may still hold it; its window has failed the journey then.
+    let Some(assembly) = assembly.filter(|_| !journey.is_lost()).and_then(Arc::into_inner) else { return };
     let plan = &shared.plan.stages[stage];
     let places = outlets.places().await;
     let parcel = Parcel::new(item, journey);
+    let mut assembly = Some(assembly);
     let finished = persist(shared, plan, &parcel, Waits::default(), |attempt| {
         let Attempt { leases, cancel, .. } = attempt;
         let context = contexts::compute(shared, stage, &parcel, &cancel);
-        let assembly = assembly.clone();
+        let assembly = assembly.take();
         async move {
-            let item = blocking::run(&cancel, leases, move || assembly.finish(&context)).await?;
+            let finish = move || assembly.ok_or_else(Failure::cancelled)?.finish(&context);
+            let item = blocking::run(&cancel, leases, finish).await?;
             let bytes = item.payload.held();
             Ok((item, bytes))
         }

@@ -216,7 +216,7 @@ impl Assembly for TestAssembly {
         Ok(())
     }
 
-    fn finish(&self, context: &ComputeContext) -> Result<Item, Failure> {
+    fn finish(self: Box<Self>, context: &ComputeContext) -> Result<Item, Failure> {
         self.counts.ended.fetch_add(1, Ordering::SeqCst);
         let windows = self.windows.lock().unwrap().len();
         let parent = context.item.as_str().split('/').next().unwrap().to_owned();
