@@ -11,6 +11,7 @@ mod grid;
 mod header;
 mod member;
 mod resampling;
+mod tiling;
 mod transformer;
 pub mod warp;
 
@@ -21,4 +22,5 @@ pub use grid::{Crs, Grid, Window};
 pub use header::{BandHeader, FileBytes, Georeference, Header};
 pub use member::{Member, Raster};
 pub use resampling::Resampling;
+pub use tiling::{NamedGrid, Tile};
 pub use transformer::{NoOperation, Transformer};

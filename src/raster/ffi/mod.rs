@@ -3,4 +3,4 @@
 
 mod warper;
 
-pub(super) use warper::{CoordinateOperation, PolynomialFit, Quiet, suggested_grid};
+pub(super) use warper::{CoordinateOperation, PolynomialFit, Quiet, SuggestedGrid, suggested_grid};
