@@ -7,4 +7,4 @@ pub(super) mod pixels;
 pub(super) mod process;
 mod warper;
 
-pub(super) use warper::{CoordinateOperation, PolynomialFit, Quiet, suggested_grid};
+pub(super) use warper::{CoordinateOperation, PolynomialFit, Quiet, SuggestedGrid, suggested_grid};

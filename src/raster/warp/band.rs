@@ -6,7 +6,7 @@ use ndarray::{ArcArray2, Array2, CowArray, Ix2};
 
 use super::Warp;
 use super::areal::ArealKernel;
-use super::lattice::{Coordinates, Lattice, Patch, intersection};
+use super::lattice::{Coordinates, Lattice, Patch, Places, intersection};
 use super::pixels::Part;
 use super::point::{PointKernel, floor};
 use crate::raster::{Band, BandDescription, Pixel, Validity, Window};
@@ -30,10 +30,8 @@ impl Block {
     pub(super) fn fill(&mut self, lattice: &Lattice, patch: &Patch, window: &Window, is_areal: bool) {
         self.window = *window;
         self.area = intersection(&patch.area, window).expect("patches touch the window they were made for");
-        let (more, shift) = if is_areal { (1, 0.0) } else { (0, 0.5) };
-        let from = (self.area.col as f64 + shift, self.area.row as f64 + shift);
-        let size = (self.area.width as usize + more, self.area.height as usize + more);
-        lattice.fill(patch, from, size, &mut self.places);
+        let places = if is_areal { Places::corners(&self.area) } else { Places::centres(&self.area) };
+        lattice.fill(patch, &places, &mut self.places);
     }
 
     /// Where a row of the block stands among the pixels of the window.

@@ -67,21 +67,53 @@ impl<'a> Lattice<'a> {
         }
     }
 
-    /// Source coordinates at steps of one pixel over a part of a patch, row by row: `columns` × `rows` places, the
-    /// first at (`col`, `row`).
-    pub fn fill(
-        &self,
-        patch: &Patch,
-        from: (f64, f64),
-        (columns, rows): (usize, usize),
-        into: &mut Coordinates,
-    ) {
-        into.reset(columns, rows);
+    /// Puts the source coordinates of places of a patch into `into`.
+    pub fn fill(&self, patch: &Patch, places: &Places, into: &mut Coordinates) {
+        into.reset(places);
         match &patch.corners {
-            Some(corners) => into.interpolate(&patch.area, corners, from),
-            None => into.transform(self.map, from),
+            Some(corners) => into.interpolate(&patch.area, corners, places),
+            None => into.transform(self.map, places),
         }
         into.snap();
+    }
+}
+
+/// Evenly spaced places of the target grid, in pixels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Places {
+    /// Column and row of the first.
+    pub from: (f64, f64),
+    /// Columns and rows from one to the next.
+    pub step: (f64, f64),
+    /// How many along a row and down a column.
+    pub count: (usize, usize),
+}
+
+impl Places {
+    /// The centres of the pixels of a rectangle.
+    pub fn centres(area: &Window) -> Self {
+        let from = (area.col as f64 + 0.5, area.row as f64 + 0.5);
+        Self { from, step: (1.0, 1.0), count: (area.width as usize, area.height as usize) }
+    }
+
+    /// The corners of the pixels of a rectangle.
+    pub fn corners(area: &Window) -> Self {
+        let from = (area.col as f64, area.row as f64);
+        Self { from, step: (1.0, 1.0), count: (area.width as usize + 1, area.height as usize + 1) }
+    }
+
+    /// The four corners of a rectangle.
+    pub fn outer_corners(area: &Window) -> Self {
+        let step = (area.width as f64, area.height as f64);
+        Self { from: (area.col as f64, area.row as f64), step, count: (2, 2) }
+    }
+
+    fn col(&self, j: usize) -> f64 {
+        self.from.0 + self.step.0 * j as f64
+    }
+
+    fn row(&self, i: usize) -> f64 {
+        self.from.1 + self.step.1 * i as f64
     }
 }
 
@@ -145,32 +177,32 @@ pub struct Coordinates {
 }
 
 impl Coordinates {
-    fn reset(&mut self, columns: usize, rows: usize) {
-        self.columns = columns;
-        self.x.resize(columns * rows, 0.0);
-        self.y.resize(columns * rows, 0.0);
+    fn reset(&mut self, places: &Places) {
+        self.columns = places.count.0;
+        let count = places.count.0 * places.count.1;
+        self.x.resize(count, 0.0);
+        self.y.resize(count, 0.0);
     }
 
-    fn interpolate(&mut self, area: &Window, corners: &[(f64, f64); 4], (col, row): (f64, f64)) {
-        let (left, top) = (col - area.col as f64, row - area.row as f64);
-        let (width, height) = (area.width as f64, area.height as f64);
+    fn interpolate(&mut self, area: &Window, corners: &[(f64, f64); 4], places: &Places) {
         let columns = self.columns;
+        let across = |j: usize| (places.col(j) - area.col as f64) / area.width as f64;
+        let down = |i: usize| (places.row(i) - area.row as f64) / area.height as f64;
+        let across: Vec<f64> = (0..columns).map(across).collect();
         for (i, (x, y)) in self.x.chunks_mut(columns).zip(self.y.chunks_mut(columns)).enumerate() {
-            let down = (top + i as f64) / height;
+            let down = down(i);
             let edge = |a: f64, b: f64| a + (b - a) * down;
             let (x0, x1) = (edge(corners[0].0, corners[2].0), edge(corners[1].0, corners[3].0));
             let (y0, y1) = (edge(corners[0].1, corners[2].1), edge(corners[1].1, corners[3].1));
-            for (j, (x, y)) in x.iter_mut().zip(y).enumerate() {
-                let across = (left + j as f64) / width;
+            for ((x, y), across) in x.iter_mut().zip(y).zip(&across) {
                 (*x, *y) = (x0 + (x1 - x0) * across, y0 + (y1 - y0) * across);
             }
         }
     }
 
-    fn transform(&mut self, map: &PixelMap, (col, row): (f64, f64)) {
+    fn transform(&mut self, map: &PixelMap, places: &Places) {
         for (i, (x, y)) in self.x.iter_mut().zip(&mut self.y).enumerate() {
-            *x = col + (i % self.columns) as f64;
-            *y = row + (i / self.columns) as f64;
+            (*x, *y) = (places.col(i % self.columns), places.row(i / self.columns));
         }
         map.to_source(&mut self.x, &mut self.y);
     }
