@@ -191,3 +191,26 @@ pub struct QueueSample {
     /// Its places.
     pub places: u64,
 }
+
+/// The names of all events, as they stand in `event`.
+pub(super) const NAMES: &[&str] = &[
+    "run_started",
+    "item_listed",
+    "source_ended",
+    "item_skipped",
+    "item_admitted",
+    "stage_started",
+    "stage_finished",
+    "stage_retried",
+    "stage_failed",
+    "stage_cancelled",
+    "request",
+    "item_finished",
+    "item_failed",
+    "overdraft",
+    "limit_changed",
+    "stalled",
+    "sample",
+    "stopping",
+    "run_finished",
+];

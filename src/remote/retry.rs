@@ -112,11 +112,15 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn delays_double_with_jitter_up_to_the_longest() {
-        let policy = RetryPolicy { tries: 5, first_delay: seconds(1), max_delay: seconds(8), total: seconds(99) };
+        let policy =
+            RetryPolicy { tries: 5, first_delay: seconds(1), max_delay: seconds(8), total: seconds(99) };
         let mut tries = Tries::begin(&policy);
         for (least, most) in [(1, 2), (2, 4), (4, 8), (4, 8)] {
             let Next::After(delay) = tries.next(None) else { panic!("there are tries left") };
-            assert!(delay >= seconds(least) && delay <= seconds(most), "{delay:?} is not in {least}..={most}");
+            assert!(
+                delay >= seconds(least) && delay <= seconds(most),
+                "{delay:?} is not in {least}..={most}"
+            );
         }
         assert_eq!(tries.next(None), Next::GiveUp);
         assert_eq!(tries.made(), 5);
@@ -124,7 +128,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_service_may_ask_for_more_but_not_for_more_than_the_total() {
-        let policy = RetryPolicy { tries: 9, first_delay: seconds(1), max_delay: seconds(2), total: seconds(60) };
+        let policy =
+            RetryPolicy { tries: 9, first_delay: seconds(1), max_delay: seconds(2), total: seconds(60) };
         let mut tries = Tries::begin(&policy);
         assert_eq!(tries.next(Some(seconds(20))), Next::After(seconds(20)));
         tokio::time::advance(seconds(50)).await;
