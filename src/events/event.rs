@@ -45,6 +45,7 @@ pub struct Waits {
     pub retry: f64,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }

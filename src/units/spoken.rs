@@ -3,12 +3,16 @@
 /// Seconds as `850 ms`, `12.3 s`, `2 m 05 s`, `3 h 04 m`, `2 d 03 h`.
 pub fn spoken_time(seconds: f64) -> String {
     let whole = seconds.round() as u64;
-    match whole {
-        _ if seconds < 0.9995 => format!("{:.0} ms", seconds * 1000.0),
-        _ if seconds < 59.95 => format!("{seconds:.1} s"),
-        ..3_600 => format!("{} m {:02} s", whole / 60, whole % 60),
-        ..86_400 => format!("{} h {:02} m", whole / 3600, whole % 3600 / 60),
-        _ => format!("{} d {:02} h", whole / 86_400, whole % 86_400 / 3600),
+    if seconds < 0.9995 {
+        format!("{:.0} ms", seconds * 1000.0)
+    } else if seconds < 59.95 {
+        format!("{seconds:.1} s")
+    } else if whole < 3600 {
+        format!("{} m {:02} s", whole / 60, whole % 60)
+    } else if whole < 86_400 {
+        format!("{} h {:02} m", whole / 3600, whole % 3600 / 60)
+    } else {
+        format!("{} d {:02} h", whole / 86_400, whole % 86_400 / 3600)
     }
 }
 
