@@ -1,11 +1,10 @@
 //! `gisrun check FILE…`: every fault of every kind at once.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::cli::render::{Format, counted};
-use crate::cli::{CheckRequest, Exit, PipelineFile, output, schema};
-use crate::config::{AsWritten, Fault};
-use crate::contract::{Environment, Registry};
+use crate::cli::planned::Named;
+use crate::cli::{CheckRequest, Exit, PipelineFile, output};
 use crate::ops;
 
 /// Checks files; 2 if one has an error.
@@ -18,13 +17,10 @@ pub fn check(request: &CheckRequest) -> Exit {
         }
     };
     let registry = ops::registry();
-    let schema = schema::compile(&registry);
     let mut tally = Tally::default();
     for path in &paths {
-        let mut file = PipelineFile::open(path, &request.sets, &schema);
-        let further =
-            file.loaded.pipeline.as_ref().map(|pipeline| further_faults(pipeline, &file, &registry));
-        file.loaded.add(further.unwrap_or_default());
+        let named = Named { path, sets: &request.sets, machine: request.machine };
+        let (file, _) = named.resolve(&registry);
         output::print(&file.render(request.format, output::takes_colour()));
         tally.count(&file);
     }
@@ -32,16 +28,6 @@ pub fn check(request: &CheckRequest) -> Exit {
         output::complain(&tally.summary());
     }
     tally.exit(request.deny_warnings)
-}
-
-/// What is found only once the whole file is typed: the options that the ops themselves check.
-fn further_faults(pipeline: &AsWritten, file: &PipelineFile, registry: &Registry) -> Vec<Fault> {
-    let environment = Environment { folder: file.folder().to_owned(), grids: pipeline.grids.clone() };
-    let compile = |stage: &crate::config::Stage| {
-        let entry = registry.get(&stage.op.value)?;
-        (entry.compile)(&stage.options, &environment).err()
-    };
-    pipeline.stages.iter().filter_map(compile).flatten().collect()
 }
 
 /// The files that the arguments name; a pattern names those that it matches.
