@@ -1,9 +1,9 @@
 //! `gisrun check FILE…`: every fault of every kind at once.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::cli::render::{Format, counted};
 use crate::cli::planned::Named;
+use crate::cli::render::{Format, counted};
 use crate::cli::{CheckRequest, Exit, PipelineFile, output};
 use crate::ops;
 
