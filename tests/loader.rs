@@ -1,5 +1,7 @@
 //! Whatever the text, the loader answers, and every place that it names lies in the text.
 
+#![allow(clippy::unwrap_used, unreachable_pub, reason = "a test stops at what cannot be")]
+
 use std::path::Path;
 
 use gisrun::cli::render::{Format, render};

@@ -33,8 +33,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn execute(request: Request) -> Exit {
     match request {
-        Request::Run(request) => run::run(request),
-        Request::Plan(request) => plan::plan(request),
+        Request::Run(request) => run::run(&request),
+        Request::Plan(request) => plan::plan(&request),
         Request::Check(request) => check::check(&request),
         Request::Schema => schema::print(),
         Request::Ops { name } => ops::print(name.as_deref()),

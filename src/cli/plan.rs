@@ -3,7 +3,7 @@
 use crate::cli::{Exit, PlanRequest, output};
 
 /// Shows what a run would do.
-pub fn plan(request: PlanRequest) -> Exit {
+pub fn plan(request: &PlanRequest) -> Exit {
     let name = request.pipeline.display();
     output::complain(&format!(
         "error: this build checks `{name}` (`gisrun check {name}`) and has no planner"

@@ -132,9 +132,10 @@ fn unset(parameters: &[Parameter]) -> Vec<Fault> {
 
 fn unset_fault(parameter: &Parameter) -> Fault {
     let name = &parameter.name.value;
-    let help = match parameter.is_secret {
-        true => format!("set the environment variable `{}`, or give `--set {name}=…`", variable(name)),
-        false => format!("give `--set {name}=…`, or a `default`"),
+    let help = if parameter.is_secret {
+        format!("set the environment variable `{}`, or give `--set {name}=…`", variable(name))
+    } else {
+        format!("give `--set {name}=…`, or a `default`")
     };
     let message = format!("parameter `{name}` has no value");
     Fault::error(UNSET_PARAMETER, parameter.name.span.clone(), message).help(help)
