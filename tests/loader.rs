@@ -190,3 +190,18 @@ fn a_secret_never_stands_in_a_message() {
     assert!(!format!("{:?}", loaded.faults).contains("hunter2"));
     assert!(!format!("{:?}", loaded.secrets).contains("hunter2"));
 }
+
+#[test]
+fn what_an_op_says_of_options_that_the_schema_refused_is_not_told_again() {
+    let text = "name = 'x'\n[stages.a]\nglob = {}\n[stages.b]\nfrom = 'a'\nwarp = {}\n";
+    let mut loaded = load(text);
+    assert_eq!(loaded.errors(), 1);
+    let at = |word: &str, code| {
+        let start = text.find(word).unwrap() + word.len() - 2;
+        config::Fault::error(code, start..start + 2, "told by the op")
+    };
+    loaded.add(vec![at("glob = {}", codes::MISSING_KEY), at("warp = {}", codes::MISSING_KEY)]);
+    loaded.add(vec![at("glob = {}", "of-its-own")]);
+    let found: Vec<_> = loaded.faults.iter().map(|fault| (fault.code, &text[fault.span.clone()])).collect();
+    assert_eq!(found, [(codes::MISSING_KEY, "glob"), ("of-its-own", "{}"), (codes::MISSING_KEY, "{}")]);
+}
