@@ -24,6 +24,7 @@ pub(super) struct Typed {
 }
 
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 struct RunArguments {
     /// The pipeline to run
     #[arg(value_name = "PIPELINE")]

@@ -35,10 +35,7 @@ fn paths(files: &[String]) -> Result<Vec<PathBuf>, String> {
     let mut paths = Vec::new();
     for file in files {
         let is_pattern = file.contains(['*', '?', '[']) && !Path::new(file).exists();
-        match is_pattern {
-            true => paths.extend(matches(file)?),
-            false => paths.push(file.into()),
-        }
+        if is_pattern { paths.extend(matches(file)?) } else { paths.push(file.into()) }
     }
     Ok(paths)
 }
@@ -46,10 +43,7 @@ fn paths(files: &[String]) -> Result<Vec<PathBuf>, String> {
 fn matches(pattern: &str) -> Result<Vec<PathBuf>, String> {
     let found = glob::glob(pattern).map_err(|error| format!("`{pattern}` is not a pattern: {error}"))?;
     let paths: Vec<PathBuf> = found.filter_map(Result::ok).collect();
-    match paths.is_empty() {
-        true => Err(format!("`{pattern}` matches no file")),
-        false => Ok(paths),
-    }
+    if paths.is_empty() { Err(format!("`{pattern}` matches no file")) } else { Ok(paths) }
 }
 
 /// What was found in all files.
@@ -77,9 +71,6 @@ impl Tally {
     }
 
     fn exit(&self, deny_warnings: bool) -> Exit {
-        match self.errors > 0 || (deny_warnings && self.warnings > 0) {
-            true => Exit::BadInput,
-            false => Exit::Done,
-        }
+        if self.errors > 0 || (deny_warnings && self.warnings > 0) { Exit::BadInput } else { Exit::Done }
     }
 }

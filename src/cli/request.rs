@@ -38,6 +38,7 @@ pub enum Request {
 }
 
 /// `gisrun PIPELINE`
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Clone, Debug)]
 pub struct RunRequest {
     /// The pipeline's file.
