@@ -1,5 +1,6 @@
 //! The ops, one file each.
 
+pub mod fetch;
 mod file_pattern;
 pub mod glob;
 pub mod list;
