@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use super::codes::{MISSING_KEY, MISSING_OP, RESOURCE_KIND, UNKNOWN_PARAMETER, UNSET_PARAMETER};
+use super::codes::{
+    DUPLICATE_KEY, MISSING_KEY, MISSING_OP, RESOURCE_KIND, SEVERAL_OPS, SYNTAX, UNKNOWN_PARAMETER,
+    UNSET_PARAMETER, WRONG_TYPE,
+};
 use super::params::{Inputs, declare, fill, variable};
 use super::typed::type_pipeline;
 use super::{AsWritten, Fault, Parameter, Schema, Secrets, Severity, Span, parse, validate};
@@ -25,7 +28,7 @@ pub struct Loaded {
 /// Loads the text of the file at `path`.
 pub fn load(path: &Path, text: &str, inputs: &Inputs<'_>, schema: &Schema) -> Loaded {
     let (mut tree, mut faults) = parse(text);
-    let is_broken = !faults.is_empty();
+    let broken = Broken::of(text, &faults);
     let parameters = declare(&tree, inputs, &mut faults);
     let placeholders = fill(&mut tree, text, &parameters, &mut faults);
     let mut loaded = Loaded {
@@ -36,11 +39,12 @@ pub fn load(path: &Path, text: &str, inputs: &Inputs<'_>, schema: &Schema) -> Lo
     };
     loaded.add(faults);
     let mut found = validate(text, &tree, schema);
-    found.retain(|fault| !is_broken || !is_absence(fault));
+    found.retain(|fault| !broken.explains(fault));
     loaded.add(found);
     let mut found = Vec::new();
-    loaded.pipeline = type_pipeline(path, text, &tree, parameters, schema, &mut found).filter(|_| !is_broken);
-    found.retain(|_| !is_broken);
+    loaded.pipeline = type_pipeline(path, text, &tree, parameters, schema, &loaded.faults, &mut found)
+        .filter(|_| !broken.is_broken());
+    found.retain(|_| !broken.is_broken());
     loaded.add(found);
     loaded
 }
@@ -56,6 +60,13 @@ impl Loaded {
         }
         self.faults
             .sort_by(|a, b| (a.span.start, a.span.end, a.code).cmp(&(b.span.start, b.span.end, b.code)));
+    }
+
+    /// Makes faults of the parameters without a value: a run needs them all.
+    pub fn require_values(&mut self) {
+        let unset = std::mem::take(&mut self.unset);
+        self.placeholders.clear();
+        self.add(unset);
     }
 
     /// How many faults keep the pipeline from running.
@@ -78,9 +89,41 @@ impl Loaded {
     }
 }
 
-/// What a line that could not be read may have held.
-fn is_absence(fault: &Fault) -> bool {
-    matches!(fault.code, MISSING_KEY | MISSING_OP | RESOURCE_KIND)
+/// The parts of a text that could not be read as they were meant.
+struct Broken {
+    /// The lines with a fault, counted from 0.
+    lines: Vec<usize>,
+    newlines: Vec<usize>,
+    /// Where a syntax fault may have swallowed what follows.
+    first: Option<usize>,
+}
+
+impl Broken {
+    fn of(text: &str, faults: &[Fault]) -> Self {
+        let newlines: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+        let broken = faults.iter().filter(|fault| matches!(fault.code, SYNTAX | DUPLICATE_KEY));
+        let lines = broken.map(|fault| line_of(&newlines, fault.span.start)).collect();
+        let first = faults.iter().find(|fault| fault.code == SYNTAX).map(|fault| fault.span.start);
+        Self { lines, newlines, first }
+    }
+
+    fn is_broken(&self) -> bool {
+        !self.lines.is_empty()
+    }
+
+    /// Whether a fault may come from what was not read: it stands on such a line, or something is absent or doubled.
+    fn explains(&self, fault: &Fault) -> bool {
+        let is_on_line = self.lines.contains(&line_of(&self.newlines, fault.span.start));
+        let is_absence = matches!(fault.code, MISSING_KEY | MISSING_OP | SEVERAL_OPS | RESOURCE_KIND);
+        let is_swallowed =
+            fault.code == WRONG_TYPE && self.first.is_some_and(|first| first < fault.span.start);
+        is_on_line || (self.is_broken() && is_absence) || is_swallowed
+    }
+}
+
+/// The line of a byte, counted from 0.
+fn line_of(newlines: &[usize], byte: usize) -> usize {
+    newlines.partition_point(|newline| *newline < byte)
 }
 
 fn unset(parameters: &[Parameter]) -> Vec<Fault> {

@@ -102,6 +102,16 @@ impl Value {
         }
     }
 
+    /// From the first to the last byte of it and all that it holds; a dotted table stands in several places.
+    pub(super) fn extent(&self) -> Span {
+        let inner: Vec<Span> = match &self.kind {
+            ValueKind::Array(values) => values.iter().map(Value::extent).collect(),
+            ValueKind::Table(table) => table.entries.iter().map(|(_, value)| value.extent()).collect(),
+            _ => Vec::new(),
+        };
+        inner.into_iter().fold(self.span.clone(), |all, one| all.start.min(one.start)..all.end.max(one.end))
+    }
+
     /// The value with every span, inner ones too, at one place.
     pub(super) fn moved_to(&self, span: &Span) -> Value {
         let kind = match &self.kind {

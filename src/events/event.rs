@@ -111,9 +111,9 @@ pub enum Event {
     StageStarted { stage: StageName, item: ItemId, attempt: u32, waited: Waits },
     /// A stage gave its output.
     StageFinished { stage: StageName, item: ItemId, attempt: u32, worked: f64, bytes_in: u64, bytes_out: u64 },
-    /// A try failed and there will be another after `delay` seconds.
+    /// There will be another try after `delay` seconds.
     StageRetried { stage: StageName, item: ItemId, attempt: u32, delay: f64, message: String },
-    /// A stage failed on an item for good.
+    /// A try failed. Every `stage_started` has exactly one `stage_finished`, `stage_failed` or `stage_cancelled`.
     StageFailed {
         stage: StageName,
         item: ItemId,

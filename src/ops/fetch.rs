@@ -332,8 +332,7 @@ mod tests {
 
     use super::*;
     use crate::config::parse;
-    use crate::contract::{Commits, Lineage, Properties, SharedFiles};
-    use crate::ids::ItemId;
+    use crate::contract::{Commits, Intended, Lineage, Properties, SharedFiles};
     use crate::raster::Window;
     use crate::remote::scripted::{Reply, Scripted, Seen};
     use crate::remote::{
@@ -344,21 +343,31 @@ mod tests {
     struct NoCommits;
 
     impl Commits for NoCommits {
-        fn intend<'a>(
-            &'a self,
-            _: &'a ItemId,
-            _: &'a str,
-            _: u64,
-            _: u64,
-        ) -> BoxFuture<'a, Result<(), Failure>> {
+        fn claim(&self, _: &str) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        fn owns(&self, _: &str, _: u64) -> bool {
+            false
+        }
+
+        fn announce<'a>(&'a self, _: &'a Path) -> BoxFuture<'a, Result<(), Failure>> {
             async { Ok(()) }.boxed()
         }
 
-        fn owns<'a>(&'a self, _: &'a str, _: u64) -> BoxFuture<'a, bool> {
-            async { false }.boxed()
+        fn intend<'a>(&'a self, _: Intended<'a>) -> BoxFuture<'a, Result<(), Failure>> {
+            async { Ok(()) }.boxed()
         }
 
-        fn fingerprint(&self, _: &ItemId) -> Option<String> {
+        fn committed<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), Failure>> {
+            async { Ok(()) }.boxed()
+        }
+
+        fn gone<'a>(&'a self, _: &'a Path) -> BoxFuture<'a, Result<(), Failure>> {
+            async { Ok(()) }.boxed()
+        }
+
+        fn fingerprint(&self) -> Option<String> {
             None
         }
     }

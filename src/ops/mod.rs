@@ -1,8 +1,29 @@
 //! The ops, one file each.
 
-pub mod fetch;
+mod blocks;
+mod calc;
+mod codes;
+mod encode;
+mod fetch;
 mod file_pattern;
-pub mod glob;
-pub mod list;
+mod glob;
+mod list;
 mod list_file;
 mod listed;
+mod mask;
+mod number;
+mod rasters;
+#[cfg(test)]
+mod testing;
+mod write;
+
+use crate::contract::{OpEntry, Registry};
+
+/// Every op; a new one is its file and its line here.
+static TABLE: &[OpEntry] =
+    &[list::ENTRY, glob::ENTRY, fetch::ENTRY, calc::ENTRY, mask::ENTRY, encode::ENTRY, write::ENTRY];
+
+/// The ops of the program.
+pub fn registry() -> Registry {
+    Registry::new(TABLE)
+}

@@ -3,9 +3,12 @@
 //! This is the only module that names the `gdal` crates.
 
 mod band;
+mod band_test;
 mod blocks;
 mod control_points;
+pub mod crs;
 mod data_type;
+mod dilate;
 mod error;
 mod ffi;
 mod grid;
@@ -13,20 +16,28 @@ mod header;
 mod init;
 mod inspect;
 mod member;
+mod resampling;
+pub mod tiff;
+mod tiling;
+mod transformer;
+mod values;
+pub mod warp;
+
+pub use band::{Band, BandDescription, BandPixels, Pixel, Validity};
 mod message;
 pub mod nodata;
 mod open;
 pub mod ranges;
 mod read;
 mod resample;
-mod resampling;
 mod suspect;
 mod validity;
 
-pub use band::{Band, BandDescription, BandPixels, Pixel, Validity};
+pub use band_test::BandTest;
 pub use blocks::{BlockNeed, BlockRanges, block_ranges};
 pub use control_points::{ControlPoint, ControlPoints, Placement};
 pub use data_type::DataType;
+pub use dilate::Selection;
 pub use error::{Answer, RasterError};
 pub use grid::{Crs, Grid, Window};
 pub use header::{BandHeader, FileBytes, Georeference, Header};
@@ -36,3 +47,7 @@ pub use open::{Opened, Source};
 pub use read::ReadRequest;
 pub use resample::{GridMap, Misaligned};
 pub use resampling::Resampling;
+pub use tiling::{NamedGrid, Tile};
+pub use transformer::{NoOperation, Transformer};
+pub(crate) use values::with_pixel_type;
+pub use values::{Encoding, Neighbour, nodata_of_type};

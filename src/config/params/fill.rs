@@ -138,8 +138,9 @@ fn pieces(content: &str) -> Vec<Piece<'_>> {
         }
         pieces.push(Piece::Literal(&rest[..at]));
         let Some(end) = rest[at..].find('}') else {
+            rest = "";
             pieces.push(Piece::Unclosed);
-            return pieces;
+            break;
         };
         pieces.push(Piece::Parameter(&rest[at + 2..at + end]));
         rest = &rest[at + end + 1..];

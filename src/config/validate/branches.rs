@@ -5,10 +5,11 @@ use jsonschema::error::ValidationErrorKind as Kind;
 use serde_json::Value as Json;
 
 use super::Check;
+use super::keys::is_misspelt;
 use super::place::Place;
-use super::values::{expected, wrong_choice, wrong_type};
+use super::values::{alternatives, expected, wrong_choice, wrong_type};
 use crate::config::codes::{MISSING_KEY, MISSING_OP, RESOURCE_KIND, SEVERAL_OPS, WRONG_VALUE};
-use crate::config::nearest::{nearest, quoted};
+use crate::config::nearest::quoted;
 use crate::config::{Fault, Span};
 
 impl Check<'_> {
@@ -59,10 +60,7 @@ fn choice_of_keys(branches: &[Json]) -> Option<Vec<&str>> {
 
 /// No op or kind; silent where an unknown key is near one, since that fault says it better.
 fn none_of(place: &Place<'_>, rule: &Json, keys: &[&str]) -> Option<Fault> {
-    let table = place.value.as_table()?;
-    let is_misspelt =
-        |key: &str| rule["properties"].get(key).is_none() && nearest(key, keys.iter().copied()).is_some();
-    if table.entries.iter().any(|(key, _)| is_misspelt(key.as_str())) {
+    if is_misspelt(place, rule, keys) {
         return None;
     }
     let (code, message) = match place.path.first().map(String::as_str) {
@@ -115,6 +113,6 @@ fn no_branch(place: &Place<'_>, rule: &Json, branches: &[Json]) -> Fault {
         return wrong_choice(place, &Json::Array(names));
     }
     let own = rule.get("title").is_some().then(|| expected(rule));
-    let words = own.unwrap_or_else(|| branches.iter().map(expected).collect::<Vec<_>>().join(", or "));
+    let words = own.unwrap_or_else(|| alternatives(&branches.iter().map(expected).collect::<Vec<_>>()));
     wrong_type(place, &words)
 }
