@@ -4,6 +4,7 @@ mod blocks;
 mod calc;
 mod codes;
 mod encode;
+mod fetch;
 mod file_pattern;
 mod glob;
 mod list;
@@ -19,7 +20,8 @@ mod write;
 use crate::contract::{OpEntry, Registry};
 
 /// Every op; a new one is its file and its line here.
-static TABLE: &[OpEntry] = &[list::ENTRY, glob::ENTRY, calc::ENTRY, mask::ENTRY, encode::ENTRY, write::ENTRY];
+static TABLE: &[OpEntry] =
+    &[list::ENTRY, glob::ENTRY, fetch::ENTRY, calc::ENTRY, mask::ENTRY, encode::ENTRY, write::ENTRY];
 
 /// The ops of the program.
 pub fn registry() -> Registry {

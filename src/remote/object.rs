@@ -7,7 +7,7 @@ use futures::future::try_join_all;
 use reqwest::Method;
 use url::Url;
 
-use super::body::{Admit, Body, Document, Spill, Whole, WholeDocument};
+use super::body::{Admit, Body, Document, Spill, ToFile, Whole, WholeDocument};
 use super::exchange::Ask;
 use super::ranges::{MERGE_GAP, MERGE_LIMIT, merge};
 use super::version::Version;
@@ -27,6 +27,19 @@ impl StageClient {
         expects_raster: bool,
     ) -> Result<Body, RequestError> {
         self.perform(&Ask::object(url, None, None), &mut Whole { admit, spill, expects_raster }).await
+    }
+
+    /// A whole object in the file of `spill`; its size. A body of announced length may be larger than the cap.
+    ///
+    /// # Errors
+    /// As [`StageClient::get_whole`], and what a disk can do.
+    pub async fn get_to_file(
+        &self,
+        url: &Url,
+        spill: &Spill,
+        expects_raster: bool,
+    ) -> Result<u64, RequestError> {
+        self.perform(&Ask::object(url, None, None), &mut ToFile { spill, expects_raster }).await
     }
 
     /// Parts of an object in the state of `version`, neighbours read together, by offset and not overlapping.

@@ -25,6 +25,11 @@ pub fn merge(ranges: &[Range<u64>], gap: u64, limit: u64) -> Vec<Range<u64>> {
     merged
 }
 
+/// Bytes that [`merge`] would have read for these ranges.
+pub fn merged_length(ranges: &[Range<u64>]) -> u64 {
+    merge(ranges, MERGE_GAP, MERGE_LIMIT).iter().map(|range| range.end - range.start).sum()
+}
+
 /// Overlapping ranges are always joined, so that no byte is held twice.
 fn joins(last: &Range<u64>, next: &Range<u64>, gap: u64, limit: u64) -> bool {
     let is_near = next.start <= last.end.saturating_add(gap) && next.end - last.start <= limit;
