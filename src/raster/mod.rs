@@ -13,6 +13,7 @@ mod grid;
 mod header;
 mod member;
 mod resampling;
+pub mod statistics;
 mod transformer;
 mod values;
 pub mod warp;
