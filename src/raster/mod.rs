@@ -19,6 +19,7 @@ mod member;
 mod resampling;
 pub mod tiff;
 mod tiling;
+pub mod statistics;
 mod transformer;
 mod values;
 pub mod warp;
