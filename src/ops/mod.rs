@@ -1,1 +1,3 @@
 //! The ops, one file each.
+
+mod read;

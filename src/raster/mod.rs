@@ -34,5 +34,5 @@ pub use init::initialise;
 pub use member::{Member, Raster};
 pub use open::{Opened, Source};
 pub use read::ReadRequest;
-pub use resample::{GridMap, Misaligned};
+pub use resample::{GridMap, Misaligned, coarser};
 pub use resampling::Resampling;
