@@ -46,7 +46,7 @@ pub use init::initialise;
 pub use member::{Member, Raster};
 pub use open::{Opened, Source};
 pub use read::ReadRequest;
-pub use resample::{GridMap, Misaligned};
+pub use resample::{GridMap, Misaligned, coarser};
 pub use resampling::Resampling;
 pub use tiling::{NamedGrid, Tile};
 pub use transformer::{NoOperation, Transformer};

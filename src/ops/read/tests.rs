@@ -1,0 +1,1 @@
+//! The op as the engine uses it.
