@@ -94,6 +94,10 @@ impl Op for Read {
         Ok(self.options.bands.as_ref().map(names))
     }
 
+    fn reads_headers(&self) -> bool {
+        true
+    }
+
     fn reads_assets(&self) -> Option<Vec<String>> {
         let Bands(bands) = self.options.bands.as_ref()?;
         let mut assets = BTreeSet::new();
