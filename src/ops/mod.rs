@@ -14,12 +14,14 @@ mod number;
 mod rasters;
 #[cfg(test)]
 mod testing;
+mod warp;
 mod write;
 
 use crate::contract::{OpEntry, Registry};
 
 /// Every op; a new one is its file and its line here.
-static TABLE: &[OpEntry] = &[list::ENTRY, glob::ENTRY, calc::ENTRY, mask::ENTRY, encode::ENTRY, write::ENTRY];
+static TABLE: &[OpEntry] =
+    &[list::ENTRY, glob::ENTRY, calc::ENTRY, mask::ENTRY, warp::ENTRY, encode::ENTRY, write::ENTRY];
 
 /// The ops of the program.
 pub fn registry() -> Registry {

@@ -3,13 +3,13 @@
 //! This is the only module that names the `gdal` crates.
 
 mod band;
+mod band_test;
 mod blocks;
 mod control_points;
 pub mod crs;
 mod data_type;
-mod error;
-mod band_test;
 mod dilate;
+mod error;
 mod ffi;
 mod grid;
 mod header;
@@ -33,12 +33,12 @@ mod resample;
 mod suspect;
 mod validity;
 
+pub use band_test::BandTest;
 pub use blocks::{BlockNeed, BlockRanges, block_ranges};
 pub use control_points::{ControlPoint, ControlPoints, Placement};
 pub use data_type::DataType;
-pub use error::{Answer, RasterError};
-pub use band_test::BandTest;
 pub use dilate::Selection;
+pub use error::{Answer, RasterError};
 pub use grid::{Crs, Grid, Window};
 pub use header::{BandHeader, FileBytes, Georeference, Header};
 pub use init::initialise;
