@@ -16,6 +16,7 @@ mod rasters;
 mod read;
 #[cfg(test)]
 mod testing;
+mod warp;
 mod write;
 
 use crate::contract::{OpEntry, Registry};
@@ -28,6 +29,7 @@ static TABLE: &[OpEntry] = &[
     read::ENTRY,
     calc::ENTRY,
     mask::ENTRY,
+    warp::ENTRY,
     encode::ENTRY,
     write::ENTRY,
 ];
