@@ -6,5 +6,6 @@ mod codes;
 pub mod mask;
 mod number;
 mod rasters;
+pub mod stats;
 #[cfg(test)]
 mod testing;

@@ -29,4 +29,4 @@ pub use member::{Member, Raster};
 pub use resampling::Resampling;
 pub use transformer::{NoOperation, Transformer};
 pub(crate) use values::with_pixel_type;
-pub use values::{Encoding, Neighbour, nodata_of_type};
+pub use values::{Encoding, Neighbour, nodata_of_type, row_order};
