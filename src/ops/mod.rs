@@ -14,6 +14,7 @@ mod mask;
 mod number;
 mod rasters;
 mod read;
+mod stats;
 #[cfg(test)]
 mod testing;
 mod warp;
@@ -30,6 +31,7 @@ static TABLE: &[OpEntry] = &[
     calc::ENTRY,
     mask::ENTRY,
     warp::ENTRY,
+    stats::ENTRY,
     encode::ENTRY,
     write::ENTRY,
 ];

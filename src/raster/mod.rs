@@ -51,4 +51,4 @@ pub use resampling::Resampling;
 pub use tiling::{NamedGrid, Tile};
 pub use transformer::{NoOperation, Transformer};
 pub(crate) use values::with_pixel_type;
-pub use values::{Encoding, Neighbour, nodata_of_type};
+pub use values::{Encoding, Neighbour, nodata_of_type, row_order};

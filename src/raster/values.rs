@@ -114,8 +114,11 @@ impl Band {
     }
 }
 
-/// The pixels of an array that `Band::in_row_order` has seen.
-fn row_order<T>(slice: Option<&[T]>) -> &[T] {
+/// The pixels of an array that [`Band::in_row_order`] has seen.
+///
+/// # Panics
+/// When it has not.
+pub fn row_order<T>(slice: Option<&[T]>) -> &[T] {
     slice.expect("`in_row_order` was called before")
 }
 
