@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use layout::{KnownFile, Layout};
-pub use options::{BandTable, Bands, ReadOptions};
+use options::{BandTable, Bands, ReadOptions};
 use serde_json::Value as Json;
 
 use crate::config::{Fault, Value, ValueKind, from_value};
@@ -26,7 +26,7 @@ use crate::contract::{
 use crate::raster::{Raster, Window};
 
 /// The line of the registry.
-pub const ENTRY: OpEntry = OpEntry {
+pub(super) const ENTRY: OpEntry = OpEntry {
     name: "read",
     summary: "Decodes bands of files into typed arrays with a validity mask.",
     accepts: &[Port::Asset, Port::Blob, Port::File],
@@ -36,7 +36,7 @@ pub const ENTRY: OpEntry = OpEntry {
 };
 
 /// The compiled op.
-pub struct Read {
+struct Read {
     options: ReadOptions,
 }
 

@@ -20,7 +20,11 @@ pub mod ranges;
 mod read;
 mod resample;
 mod resampling;
+#[cfg(test)]
+pub(crate) mod sample;
 mod suspect;
+#[cfg(test)]
+mod tests;
 mod validity;
 
 pub use band::{Band, BandDescription, BandPixels, Pixel, Validity};

@@ -158,7 +158,7 @@ pub(super) fn read(
 
 /// Tells what a reader should know of the files of the first window.
 pub(super) fn warn(files: &[KnownFile], item: &Item) {
-    if !item.lineage.position.is_none_or(|position| position == (0, 0)) {
+    if item.lineage.position.is_some_and(|position| position != (0, 0)) {
         return;
     }
     for file in files {
