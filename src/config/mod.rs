@@ -2,37 +2,37 @@
 //!
 //! This is the only module that names the `toml` crate. Nothing here knows what a machine grants or an op does.
 
+pub mod codes;
 mod fault;
+mod load;
+mod nearest;
+mod newer_syntax;
+mod params;
 mod pipeline;
+mod read;
+mod schema;
+mod secrets;
+mod spanned;
+mod syntax;
+mod tree;
+mod typed;
+mod validate;
 mod value;
 
 pub use fault::{Fault, Severity, Span};
+pub use load::{Loaded, load};
+pub use nearest::{nearest, suggestion};
+pub use params::Inputs;
 pub use pipeline::{
     Access, AsWritten, Clamp, CoresExpression, GridDefinition, Grids, Isolation, MaxFailures, OnError,
     Parameter, ResourceForm, RetryOptions, RunOptions, Share, SizeForm, Stage, Use,
 };
-pub use value::{Spanned, Table, Value, ValueKind};
+pub use read::from_value;
+pub use schema::{OpPart, Parts, Schema, generator, tidy};
+pub use secrets::Secrets;
+pub use spanned::{Entries, OneOrMany, Spanned};
+pub use tree::parse;
+pub use validate::validate;
+pub use value::{Table, Value, ValueKind};
 
-/// Placeholder until the typed reader of options stands here; it loses places and types of text.
-///
-/// # Errors
-/// A value that `T` does not take.
-pub fn from_value<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T, Vec<Fault>> {
-    fn json(value: &Value) -> serde_json::Value {
-        match &value.kind {
-            ValueKind::String(text) | ValueKind::Datetime(text) => text.clone().into(),
-            ValueKind::Integer(number) => (*number).into(),
-            ValueKind::Float(number) => (*number).into(),
-            ValueKind::Boolean(flag) => (*flag).into(),
-            ValueKind::Array(list) => list.iter().map(json).collect(),
-            ValueKind::Table(table) => table
-                .entries
-                .iter()
-                .map(|(key, value)| (key.value.clone(), json(value)))
-                .collect::<serde_json::Map<_, _>>()
-                .into(),
-        }
-    }
-    serde_json::from_value(json(value))
-        .map_err(|error| vec![Fault::error("wrong-value", value.span.clone(), error.to_string())])
-}
+use value::shortened;

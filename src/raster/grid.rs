@@ -64,7 +64,7 @@ impl Grid {
 }
 
 /// A rectangle of pixels of a grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Window {
     /// First column.
     pub col: u64,
@@ -80,6 +80,15 @@ impl Window {
     /// How many pixels it holds.
     pub fn pixels(&self) -> u64 {
         self.width * self.height
+    }
+
+    /// The smallest window that covers both.
+    #[must_use]
+    pub fn covering(&self, other: &Window) -> Window {
+        let (col, row) = (self.col.min(other.col), self.row.min(other.row));
+        let right = (self.col + self.width).max(other.col + other.width);
+        let bottom = (self.row + self.height).max(other.row + other.height);
+        Window { col, row, width: right - col, height: bottom - row }
     }
 
     /// The window with `margin` more pixels on every side, cut to a grid of `width` × `height`.

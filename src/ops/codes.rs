@@ -1,0 +1,8 @@
+//! Stable codes of the faults that only ops can find.
+
+/// A band that the input does not have.
+pub(super) const UNKNOWN_BAND: &str = "unknown-band";
+/// A formula that does not parse.
+pub(super) const BAD_FORMULA: &str = "bad-formula";
+/// Options that exclude each other, or that only make sense together.
+pub(super) const CONFLICT: &str = "conflicting-options";

@@ -1,0 +1,1 @@
+//! Files read back by GDAL, and files from windows against whole ones.

@@ -1,0 +1,193 @@
+//! Values of the area that a target pixel covers: average, mode, extremes, quantiles, sum.
+//!
+//! The area is the upright rectangle around the target pixel's four corners in the source. A pixel of the source
+//! counts as far as it is covered; extremes and quantiles take every pixel that is touched.
+
+use std::cmp::Ordering;
+
+use super::lattice::Coordinates;
+use super::pixels::Part;
+use super::point::floor;
+use super::scale::Scale;
+use crate::raster::{Pixel, Resampling};
+
+/// The rectangle of the source that a target pixel covers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Footprint {
+    columns: (f64, f64),
+    rows: (f64, f64),
+}
+
+impl Footprint {
+    /// The footprint of the target pixel at (column, row) of a block of corners; `None` where it has none.
+    pub fn of(
+        corners: &Coordinates,
+        col: usize,
+        row: usize,
+        source: (i64, i64),
+        scale: &Scale,
+    ) -> Option<Self> {
+        let first = row * corners.columns + col;
+        let indices = [first, first + 1, first + corners.columns, first + corners.columns + 1];
+        let columns = span(indices.map(|i| corners.x[i]))?;
+        let rows = span(indices.map(|i| corners.y[i]))?;
+        let footprint = Self { columns, rows };
+        (!footprint.is_torn(source, scale)).then_some(footprint)
+    }
+
+    /// The footprint of an average target pixel around a place.
+    pub fn around((x, y): (f64, f64), scale: &Scale) -> Option<Self> {
+        let (width, height) = scale.footprint();
+        let columns = (x - width / 2.0, x + width / 2.0);
+        let rows = (y - height / 2.0, y + height / 2.0);
+        (x.is_finite() && y.is_finite()).then_some(Self { columns, rows })
+    }
+
+    /// Whether its corners lie on two ends of the earth: no pixel covers half an image and far more than its share.
+    fn is_torn(&self, source: (i64, i64), scale: &Scale) -> bool {
+        let is_torn = |(low, high): (f64, f64), size: i64, scale: f64| {
+            let length = high - low;
+            length > size as f64 / 2.0 && length * scale > 16.0
+        };
+        is_torn(self.columns, source.0, scale.x) || is_torn(self.rows, source.1, scale.y)
+    }
+
+    /// The pixels of the image that it touches, with the part of each that it covers.
+    fn covered<T: Copy>(&self, part: &Part<T>) -> impl Iterator<Item = (i64, i64, f64)> {
+        let columns = self.columns;
+        let (left, right) = touched(columns, part.size.0);
+        let (top, bottom) = touched(self.rows, part.size.1);
+        let rows = self.rows;
+        (top..bottom).flat_map(move |row| {
+            let down = overlap(rows, row);
+            (left..right).map(move |col| (col, row, down * overlap(columns, col)))
+        })
+    }
+}
+
+fn span(v: [f64; 4]) -> Option<(f64, f64)> {
+    let low = v.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = v.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    v.iter().all(|v| v.is_finite()).then_some((low, high))
+}
+
+/// The pixels of one axis that a span touches, at least one, cut to the image.
+fn touched((low, high): (f64, f64), size: i64) -> (i64, i64) {
+    let (first, end) = (floor(low), -floor(-high));
+    (first.clamp(0, size), end.max(first + 1).clamp(0, size))
+}
+
+/// The part of a pixel that a span covers; all of it when the span is a point.
+fn overlap((low, high): (f64, f64), pixel: i64) -> f64 {
+    if low == high {
+        return 1.0;
+    }
+    let start = pixel as f64;
+    (high.min(start + 1.0) - low.max(start)).max(0.0)
+}
+
+/// Reduces the pixels of areas; keeps buffers between pixels.
+pub struct ArealKernel<T> {
+    resampling: Resampling,
+    weighted: Vec<(T, f64)>,
+}
+
+impl<T: Pixel> ArealKernel<T> {
+    /// A kernel.
+    pub fn new(resampling: Resampling) -> Self {
+        Self { resampling, weighted: Vec::new() }
+    }
+
+    /// The value of an area; `None` where no valid pixel lies in it.
+    pub fn value(&mut self, part: &Part<T>, footprint: &Footprint) -> Option<T> {
+        let valid = footprint.covered(part).filter(|(col, row, _)| part.is_valid(*col, *row));
+        let mut pixels = valid.map(|(col, row, weight)| (part.at(col, row), weight));
+        match self.resampling {
+            Resampling::Average => mean(pixels),
+            Resampling::Sum => sum(pixels),
+            Resampling::Min => pixels.map(|(pixel, _)| pixel).reduce(|a, b| if b < a { b } else { a }),
+            Resampling::Max => pixels.map(|(pixel, _)| pixel).reduce(|a, b| if b > a { b } else { a }),
+            Resampling::Mode => {
+                self.collect(&mut pixels);
+                mode(&mut self.weighted)
+            }
+            Resampling::Q1 => self.quantile(&mut pixels, 1),
+            Resampling::Q3 => self.quantile(&mut pixels, 3),
+            _ => self.quantile(&mut pixels, 2),
+        }
+    }
+
+    fn collect(&mut self, pixels: &mut dyn Iterator<Item = (T, f64)>) {
+        self.weighted.clear();
+        self.weighted.extend(pixels);
+    }
+
+    /// The value at rank ceil(n × quarters / 4) of n, counted from 1.
+    fn quantile(&mut self, pixels: &mut dyn Iterator<Item = (T, f64)>, quarters: usize) -> Option<T> {
+        self.collect(pixels);
+        let rank = (self.weighted.len() * quarters).div_ceil(4).checked_sub(1)?;
+        Some(self.weighted.select_nth_unstable_by(rank, by_value).1.0)
+    }
+}
+
+fn mean<T: Pixel>(pixels: impl Iterator<Item = (T, f64)>) -> Option<T> {
+    let (sum, weight) =
+        pixels.fold((0.0, 0.0), |(s, w), (pixel, weight)| (s + weight * pixel.to_f64(), w + weight));
+    (weight > 0.0).then(|| T::from_f64(sum / weight))
+}
+
+fn sum<T: Pixel>(pixels: impl Iterator<Item = (T, f64)>) -> Option<T> {
+    pixels.map(|(pixel, weight)| weight * pixel.to_f64()).reduce(|a, b| a + b).map(T::from_f64)
+}
+
+/// The value with the largest weight, the smallest of equals.
+fn mode<T: Pixel>(weighted: &mut [(T, f64)]) -> Option<T> {
+    weighted.sort_by(by_value);
+    let groups = weighted.chunk_by(|a, b| a.0 == b.0);
+    let totals = groups.map(|group| (group[0].0, group.iter().map(|(_, weight)| weight).sum::<f64>()));
+    totals.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(value, _)| value)
+}
+
+fn by_value<T: Pixel>(a: &(T, f64), b: &(T, f64)) -> Ordering {
+    a.0.partial_cmp(&b.0).unwrap_or(Ordering::Equal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::raster::Window;
+
+    /// Reduces 2 × 2 pixels 1, 2 / 3, 9 over a footprint.
+    fn reduced(resampling: Resampling, columns: (f64, f64), rows: (f64, f64)) -> Option<i64> {
+        let window = Window { col: 0, row: 0, width: 2, height: 2 };
+        let part = Part { pixels: &[1_i64, 2, 3, 9], mask: Some(&[1, 1, 1, 0]), window, size: (2, 2) };
+        ArealKernel::new(resampling).value(&part, &Footprint { columns, rows })
+    }
+
+    #[test]
+    fn reductions_take_the_valid_pixels_of_the_area() {
+        let whole = |resampling| reduced(resampling, (0.0, 2.0), (0.0, 2.0));
+        assert_eq!(whole(Resampling::Average), Some(2), "(1 + 2 + 3) / 3");
+        assert_eq!(whole(Resampling::Sum), Some(6));
+        assert_eq!(whole(Resampling::Min), Some(1));
+        assert_eq!(whole(Resampling::Max), Some(3));
+        assert_eq!(whole(Resampling::Q1), Some(1), "rank ceil(3 / 4)");
+        assert_eq!(whole(Resampling::Med), Some(2), "rank ceil(6 / 4)");
+        assert_eq!(whole(Resampling::Q3), Some(3), "rank ceil(9 / 4)");
+        assert_eq!(whole(Resampling::Mode), Some(1), "the smallest of equals");
+    }
+
+    #[test]
+    fn pixels_count_as_far_as_they_are_covered() {
+        // 1 × 0.25 + 2 × 1 over 1.25, rounded; the mode is what covers most.
+        assert_eq!(reduced(Resampling::Average, (0.75, 2.0), (0.0, 1.0)), Some(2));
+        assert_eq!(reduced(Resampling::Mode, (0.75, 2.0), (0.0, 1.0)), Some(2));
+        assert_eq!(reduced(Resampling::Sum, (0.5, 1.0), (0.0, 2.0)), Some(2), "(1 + 3) / 2");
+    }
+
+    #[test]
+    fn an_area_without_valid_pixels_has_no_value() {
+        assert_eq!(reduced(Resampling::Average, (1.0, 2.0), (1.0, 2.0)), None);
+        assert_eq!(reduced(Resampling::Max, (2.0, 3.0), (0.0, 1.0)), None);
+    }
+}

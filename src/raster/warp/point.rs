@@ -1,0 +1,309 @@
+//! Values at a place between pixels: nearest, bilinear, cubic, B-spline, Lanczos.
+//!
+//! Weights are those of valid pixels, brought to a sum of one. Cubic and Lanczos weights are negative in part, so
+//! that a sum over some of them can be anything: beside invalid pixels and at the image's edge they become
+//! bilinear, as in GDAL's warper.
+
+use std::f64::consts::PI;
+
+use super::pixels::Part;
+use super::scale::Scale;
+use crate::raster::{Pixel, Resampling};
+
+/// Interpolates at places of an image.
+pub struct PointKernel {
+    resampling: Resampling,
+    scale: Scale,
+    wide: [Axis; 2],
+}
+
+impl PointKernel {
+    /// A kernel, widened where the target shrinks the image.
+    pub fn new(resampling: Resampling, scale: Scale) -> Self {
+        Self { resampling, scale, wide: [Axis::default(), Axis::default()] }
+    }
+
+    /// Values at places of which the pixel beneath is valid (`valid` not zero); others are left as they are.
+    pub fn values<T: Pixel>(
+        &mut self,
+        part: &Part<T>,
+        (x, y): (&[f64], &[f64]),
+        valid: &[u8],
+        out: &mut [T],
+    ) {
+        let is_wide = self.scale != Scale::NONE;
+        let places = x.iter().zip(y).zip(valid).zip(out).filter(|((_, valid), _)| **valid != 0);
+        let places = places.map(|(((x, y), _), out)| ((*x, *y), out));
+        match self.resampling {
+            Resampling::Bilinear if !is_wide => {
+                places.for_each(|(place, out)| *out = T::from_f64(fixed(part, place, linear, linear)));
+            }
+            Resampling::Cubic if !is_wide => {
+                places.for_each(|(place, out)| *out = T::from_f64(fixed(part, place, catmull_rom, linear)));
+            }
+            Resampling::CubicSpline if !is_wide => {
+                places.for_each(|(place, out)| *out = T::from_f64(fixed(part, place, b_spline, b_spline)));
+            }
+            Resampling::Lanczos if !is_wide => {
+                places.for_each(|(place, out)| *out = T::from_f64(fixed(part, place, lanczos, linear)));
+            }
+            Resampling::Bilinear | Resampling::Cubic | Resampling::CubicSpline | Resampling::Lanczos => {
+                places.for_each(|(place, out)| *out = T::from_f64(self.widened(part, place)));
+            }
+            _ => places.for_each(|((x, y), out)| *out = part.at(floor(x), floor(y))),
+        }
+    }
+
+    /// The value at a place when the image shrinks: the kernel spans as many target pixels as it would source pixels.
+    fn widened<T: Pixel>(&mut self, part: &Part<T>, (x, y): (f64, f64)) -> f64 {
+        let (kernel, radius) = continuous(self.resampling);
+        let [columns, rows] = &mut self.wide;
+        columns.span(x, self.scale.x, kernel, radius);
+        rows.span(y, self.scale.y, kernel, radius);
+        let whole = weighted(part, columns.taps(), rows.taps());
+        let can_be_partial = !matches!(self.resampling, Resampling::Cubic | Resampling::Lanczos);
+        if whole.is_complete || can_be_partial {
+            return whole.mean();
+        }
+        columns.span(x, self.scale.x, triangle, 1.0);
+        rows.span(y, self.scale.y, triangle, 1.0);
+        weighted(part, columns.taps(), rows.taps()).mean()
+    }
+}
+
+/// The value at a place by kernels of a fixed number of pixels; `fallback` where one of them is missing.
+fn fixed<T: Pixel, const N: usize, const M: usize>(
+    part: &Part<T>,
+    (x, y): (f64, f64),
+    kernel: impl Fn(f64) -> [f64; N],
+    fallback: impl Fn(f64) -> [f64; M],
+) -> f64 {
+    let (col, across) = split(x);
+    let (row, down) = split(y);
+    let (columns, rows) = (kernel(across), kernel(down));
+    let (left, top) = (first_tap::<N>(col), first_tap::<N>(row));
+    let last = N as i64 - 1;
+    if part.mask.is_none() && part.is_inside(left, top) && part.is_inside(left + last, top + last) {
+        return dense(part, (left, top), &columns, &rows);
+    }
+    let whole = weighted(part, Taps { first: left, weights: &columns }, Taps { first: top, weights: &rows });
+    if whole.is_complete {
+        return whole.sum;
+    }
+    let (columns, rows) = (fallback(across), fallback(down));
+    let (left, top) = (first_tap::<M>(col), first_tap::<M>(row));
+    weighted(part, Taps { first: left, weights: &columns }, Taps { first: top, weights: &rows }).mean()
+}
+
+/// The weighted sum of N × N pixels, all inside and valid; adds in the order of `weighted`.
+fn dense<T: Pixel, const N: usize>(
+    part: &Part<T>,
+    (left, top): (i64, i64),
+    columns: &[f64; N],
+    rows: &[f64; N],
+) -> f64 {
+    let mut sum = 0.0;
+    for (row, down) in (top..).zip(rows) {
+        let mut along = 0.0;
+        for (pixel, across) in part.run(left, row, N).iter().zip(columns) {
+            along += across * pixel.to_f64();
+        }
+        sum += down * along;
+    }
+    sum
+}
+
+/// A weighted sum over the valid pixels among some.
+struct Weighted {
+    sum: f64,
+    weight: f64,
+    /// Whether every pixel that has a weight is valid.
+    is_complete: bool,
+}
+
+impl Weighted {
+    fn mean(&self) -> f64 {
+        self.sum / self.weight
+    }
+}
+
+/// Pixels of one axis and their weights.
+#[derive(Clone, Copy)]
+struct Taps<'a> {
+    first: i64,
+    weights: &'a [f64],
+}
+
+impl Taps<'_> {
+    fn weighty(&self) -> impl Iterator<Item = (i64, f64)> {
+        (self.first..).zip(self.weights).filter(|(_, weight)| **weight != 0.0).map(|(i, weight)| (i, *weight))
+    }
+}
+
+fn weighted<T: Pixel>(part: &Part<T>, columns: Taps, rows: Taps) -> Weighted {
+    let mut total = Weighted { sum: 0.0, weight: 0.0, is_complete: true };
+    for (row, down) in rows.weighty() {
+        let (mut along, mut weight) = (0.0, 0.0);
+        for (col, across) in columns.weighty() {
+            if part.is_valid(col, row) {
+                along += across * part.at(col, row).to_f64();
+                weight += across;
+            } else {
+                total.is_complete = false;
+            }
+        }
+        total.sum += down * along;
+        total.weight += down * weight;
+    }
+    total
+}
+
+/// Weights of one axis for a widened kernel; kept between pixels for its buffer.
+#[derive(Default)]
+struct Axis {
+    first: i64,
+    weights: Vec<f64>,
+}
+
+impl Axis {
+    fn span(&mut self, place: f64, scale: f64, kernel: fn(f64) -> f64, radius: f64) {
+        let (centre, reach) = (place - 0.5, radius / scale);
+        self.first = (centre - reach).ceil() as i64;
+        let last = (centre + reach).floor() as i64;
+        self.weights.clear();
+        self.weights.extend((self.first..=last).map(|i| kernel((i as f64 - centre) * scale)));
+    }
+
+    fn taps(&self) -> Taps<'_> {
+        Taps { first: self.first, weights: &self.weights }
+    }
+}
+
+/// The pixel whose centre is the last at or before a place, and how far beyond it the place is, in [0, 1).
+fn split(place: f64) -> (i64, f64) {
+    let from_centre = place - 0.5;
+    let whole = floor(from_centre);
+    (whole, from_centre - whole as f64)
+}
+
+/// The largest integer that is not larger.
+pub fn floor(v: f64) -> i64 {
+    let truncated = v as i64;
+    truncated - i64::from((truncated as f64) > v)
+}
+
+const fn first_tap<const N: usize>(centre: i64) -> i64 {
+    centre - (N as i64 / 2 - 1)
+}
+
+fn linear(t: f64) -> [f64; 2] {
+    [1.0 - t, t]
+}
+
+/// Catmull-Rom: the cubic convolution of Keys (1981) with a = -1/2.
+fn catmull_rom(t: f64) -> [f64; 4] {
+    let (t2, t3) = (t * t, t * t * t);
+    [
+        0.5 * (-t + 2.0 * t2 - t3),
+        0.5 * (2.0 - 5.0 * t2 + 3.0 * t3),
+        0.5 * (t + 4.0 * t2 - 3.0 * t3),
+        0.5 * (t3 - t2),
+    ]
+}
+
+/// The uniform cubic B-spline.
+fn b_spline(t: f64) -> [f64; 4] {
+    let (u, t2, t3) = (1.0 - t, t * t, t * t * t);
+    [
+        u * u * u / 6.0,
+        (4.0 - 6.0 * t2 + 3.0 * t3) / 6.0,
+        (1.0 + 3.0 * t + 3.0 * t2 - 3.0 * t3) / 6.0,
+        t3 / 6.0,
+    ]
+}
+
+/// Lanczos with three lobes, its weights brought to a sum of one.
+fn lanczos(t: f64) -> [f64; 6] {
+    if t == 0.0 {
+        return [0.0, 0.0, 1.0, 0.0, 0.0, 0.0];
+    }
+    // sin(π(t - i)) differs from sin(πt) in its sign alone, sin(π(t - i)/3) takes three values up to the sign.
+    let weights: [f64; 6] = std::array::from_fn(|i| sinc_window(t + 2.0 - i as f64));
+    let sum: f64 = weights.iter().sum();
+    weights.map(|weight| weight / sum)
+}
+
+/// sinc(x) × sinc(x / 3) within three pixels.
+fn sinc_window(x: f64) -> f64 {
+    if x == 0.0 {
+        1.0
+    } else if x.abs() >= 3.0 {
+        0.0
+    } else {
+        3.0 * (PI * x).sin() * (PI * x / 3.0).sin() / (PI * PI * x * x)
+    }
+}
+
+fn triangle(x: f64) -> f64 {
+    (1.0 - x.abs()).max(0.0)
+}
+
+/// A kernel as a function of distance, and its radius.
+fn continuous(resampling: Resampling) -> (fn(f64) -> f64, f64) {
+    let kernel = match resampling {
+        Resampling::Cubic => |x: f64| piece(x, catmull_rom),
+        Resampling::CubicSpline => |x: f64| piece(x, b_spline),
+        Resampling::Lanczos => sinc_window,
+        _ => triangle,
+    };
+    (kernel, resampling.radius())
+}
+
+/// A kernel of four pieces at a distance from its centre.
+fn piece(x: f64, weights: fn(f64) -> [f64; 4]) -> f64 {
+    let x = x.abs();
+    if x < 1.0 {
+        weights(x)[1]
+    } else if x < 2.0 {
+        weights(x - 1.0)[0]
+    } else {
+        0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_sum_to_one_and_sit_on_the_pixel_at_its_centre() {
+        for t in [0.0, 0.25, 0.5, 0.9] {
+            let sums = [
+                linear(t).iter().sum::<f64>(),
+                catmull_rom(t).iter().sum(),
+                b_spline(t).iter().sum(),
+                lanczos(t).iter().sum(),
+            ];
+            assert!(sums.iter().all(|sum| (sum - 1.0).abs() < 1e-14), "{t}: {sums:?}");
+        }
+        assert_eq!(catmull_rom(0.0), [0.0, 1.0, 0.0, 0.0]);
+        assert_eq!(b_spline(0.0), [1.0 / 6.0, 4.0 / 6.0, 1.0 / 6.0, 0.0]);
+    }
+
+    #[test]
+    fn kernels_agree_as_weights_and_as_functions_of_distance() {
+        for (resampling, weights) in
+            [(Resampling::Cubic, catmull_rom(0.3)), (Resampling::CubicSpline, b_spline(0.3))]
+        {
+            let (kernel, _) = continuous(resampling);
+            for (i, weight) in weights.iter().enumerate() {
+                assert!((kernel(i as f64 - 1.0 - 0.3) - weight).abs() < 1e-14, "{resampling:?} {i}");
+            }
+        }
+    }
+
+    #[test]
+    fn floor_rounds_down_on_both_sides_of_zero() {
+        assert_eq!([floor(1.5), floor(-0.5), floor(-1.0), floor(2.0)], [1, -1, -1, 2]);
+    }
+}
