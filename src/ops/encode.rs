@@ -246,7 +246,7 @@ fn cut(member: &Member, wanted: Window) -> Result<Member, Failure> {
     let part = ndarray::s![top..top + wanted.height as usize, left..left + wanted.width as usize];
     let mut member = Member { window: wanted, ..member.clone() };
     for band in &mut member.bands {
-        crate::with_pixels!(&mut band.pixels, array => array.slice_collapse(part));
+        crate::raster::with_pixels!(&mut band.pixels, array => array.slice_collapse(part));
         if let Validity::Mask(mask) = &band.validity {
             band.validity = Validity::Mask(Arc::new(mask.slice(part).to_owned()));
         }
