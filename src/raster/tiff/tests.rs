@@ -36,13 +36,13 @@ impl Helpers for Cores {
 }
 
 /// A band of `width` columns.
-fn band<T: Pixel>(name: &str, width: usize, pixels: &[T]) -> Band {
+pub(super) fn band<T: Pixel>(name: &str, width: usize, pixels: &[T]) -> Band {
     let pixels = ArcArray2::from_shape_vec((pixels.len() / width, width), pixels.to_vec()).unwrap();
     Band { description: BandDescription::named(name), pixels: T::wrap(pixels), validity: Validity::All }
 }
 
 /// The band with these pixels valid, and this nodata.
-fn masked(mut band: Band, valid: &[u8], nodata: Option<&str>) -> Band {
+pub(super) fn masked(mut band: Band, valid: &[u8], nodata: Option<&str>) -> Band {
     let (rows, columns) = band.pixels.dim();
     band.validity =
         Validity::Mask(Arc::new(ndarray::Array2::from_shape_vec((rows, columns), valid.to_vec()).unwrap()));
@@ -51,7 +51,7 @@ fn masked(mut band: Band, valid: &[u8], nodata: Option<&str>) -> Band {
 }
 
 /// A whole image of 10 m pixels in UTM 33 north.
-fn member(bands: Vec<Band>) -> Member {
+pub(super) fn member(bands: Vec<Band>) -> Member {
     let (rows, columns) = bands[0].pixels.dim();
     let crs = gdal::spatial_ref::SpatialRef::from_epsg(32633).unwrap().to_wkt().unwrap();
     let grid = Grid {
@@ -97,16 +97,5 @@ fn open(bytes: &[u8]) -> Dataset {
 
 /// The pixels of one window of a member.
 fn window_of(member: &Member, window: Window) -> Member {
-    let rows = window.row as usize..(window.row + window.height) as usize;
-    let columns = window.col as usize..(window.col + window.width) as usize;
-    let part = ndarray::s![rows, columns];
-    let cut = |band: &Band| Band {
-        description: band.description.clone(),
-        pixels: crate::with_pixels!(&band.pixels, array => Pixel::wrap(array.slice(part).to_shared())),
-        validity: match &band.validity {
-            Validity::All => Validity::All,
-            Validity::Mask(mask) => Validity::Mask(Arc::new(mask.slice(part).to_owned())),
-        },
-    };
-    Member { window, bands: member.bands.iter().map(cut).collect(), ..member.clone() }
+    cut(member, window).unwrap()
 }

@@ -79,7 +79,9 @@ fn windows_may_come_on_several_threads_at_once() {
         for part in windows.chunks(windows.len().div_ceil(4)) {
             let (assembly, member) = (&assembly, &member);
             scope.spawn(move || {
-                part.iter().for_each(|window| assembly.add(&window_of(member, *window), &|| false).unwrap());
+                for window in part {
+                    assembly.add(&window_of(member, *window), &|| false).unwrap();
+                }
             });
         }
     });

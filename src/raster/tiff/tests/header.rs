@@ -1,5 +1,7 @@
 //! The bytes before the tiles.
 
+use gdal::Metadata;
+
 use super::*;
 
 /// One pixel in one tile of 16×16, nothing compressed.
@@ -101,7 +103,6 @@ fn gdal_reads_the_place_and_the_metadata() {
     let settings = Settings { tags: vec![("STATION".into(), "5".into())], ..small() };
     let file = open(&encoded(&settings, &member));
 
-    use gdal::Metadata;
     assert_eq!(file.metadata_item("TIFFTAG_IMAGEDESCRIPTION", "").unwrap(), "scene é 1");
     assert_eq!(file.metadata_item("NOTE", "").unwrap(), "a < b & \"c\" &lt;");
     assert_eq!(file.metadata_item("STATION", "").unwrap(), "5");

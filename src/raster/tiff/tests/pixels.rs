@@ -1,5 +1,6 @@
 //! Pixels as GDAL reads them.
 
+use gdal::Metadata;
 use gdal::raster::GdalType;
 
 use super::*;
@@ -39,7 +40,6 @@ fn every_type_comes_back_exactly() {
 /// GDAL 3.6 has no signed bytes of its own: it reads them as unsigned and says so.
 #[test]
 fn signed_bytes_are_marked_as_signed() {
-    use gdal::Metadata;
     let file = open(&encoded(&small(), &member(vec![band("b", 2, &[-1i8, 127, -128, 0])])));
     let band = file.rasterband(1).unwrap();
     let read = band.read_as::<u8>((0, 0), (2, 2), (2, 2), None).unwrap();
