@@ -103,10 +103,6 @@ impl Op for Read {
         Some(assets.into_iter().collect())
     }
 
-    fn reads_headers(&self) -> bool {
-        true
-    }
-
     fn shape(&self, input: &Shape, item: &Item) -> Result<Shape, Failure> {
         let ids = member::ids(item);
         let count = input.assets.iter().map(|asset| asset.member + 1).max().unwrap_or(0).max(ids.len());
@@ -117,6 +113,7 @@ impl Op for Read {
                 window: layout.grid.whole(),
                 grid: Arc::clone(&layout.grid),
                 bands: layout.bands.iter().map(|band| band.shape.clone()).collect(),
+                placement: layout.placement.clone(),
             })
         };
         (0..count).map(shape).collect::<Result<Vec<_>, Failure>>().map(Shape::raster)

@@ -13,7 +13,7 @@ use crate::contract::{
     Port, Shape, Take,
 };
 use crate::raster::warp::{SourceImage, SourceOptions, Target, Warp, WarpError};
-use crate::raster::{Grid, Member, Placement, Raster, Resampling, Window, crs};
+use crate::raster::{Grid, Member, Placement, Raster, Resampling, Window};
 
 /// The line of the table.
 pub const ENTRY: OpEntry = OpEntry {

@@ -36,8 +36,8 @@ mod validity;
 mod values;
 pub mod warp;
 
-pub use band::{Band, BandDescription, BandPixels, Pixel, Validity};
 pub(crate) use band::with_pixels;
+pub use band::{Band, BandDescription, BandPixels, Pixel, Validity};
 pub use band_test::BandTest;
 pub use blocks::{BlockNeed, BlockRanges, block_ranges};
 pub use control_points::{ControlPoint, ControlPoints, Placement};

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::config::{Table, Value, ValueKind};
 use crate::contract::{Environment, Lineage};
-use crate::raster::{Band, BandDescription, BandPixels, DataType, Raster, Window};
+use crate::raster::{Band, BandDescription, BandPixels, DataType, Placement, Raster, Window};
 use crate::resources::Bytes;
 
 /// The op of these options, each at a place of its own: the first at 0..1, the second at 1..2.
@@ -68,6 +68,7 @@ fn shape(item: &Item) -> Shape {
         grid: member.grid.clone(),
         window: member.window,
         bands: member.bands.iter().map(band).collect(),
+        placement: Placement::Affine,
     };
     Shape::raster(raster_of(item).members.iter().map(member).collect())
 }
