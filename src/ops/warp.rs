@@ -13,10 +13,10 @@ use crate::contract::{
     Port, Shape, Take,
 };
 use crate::raster::warp::{SourceImage, SourceOptions, Target, Warp, WarpError};
-use crate::raster::{Grid, Member, Placement, Raster, Resampling, Window, crs};
+use crate::raster::{Grid, Member, Placement, Raster, Resampling, Window};
 
 /// The line of the table.
-pub const ENTRY: OpEntry = OpEntry {
+pub(super) const ENTRY: OpEntry = OpEntry {
     name: "warp",
     summary: "Brings rasters onto a grid: another CRS, resolution or extent.",
     accepts: &[Port::Raster],
