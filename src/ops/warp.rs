@@ -16,7 +16,7 @@ use crate::raster::warp::{SourceImage, SourceOptions, Target, Warp, WarpError};
 use crate::raster::{Grid, Member, Placement, Raster, Resampling, Window};
 
 /// The line of the table.
-pub const ENTRY: OpEntry = OpEntry {
+pub(super) const ENTRY: OpEntry = OpEntry {
     name: "warp",
     summary: "Brings rasters onto a grid: another CRS, resolution or extent.",
     accepts: &[Port::Raster],

@@ -4,6 +4,7 @@ use super::*;
 use crate::config::{Fault, GridDefinition, Grids, Spanned};
 use crate::contract::{Asset, AssetSet, Environment, Location};
 use crate::ops::testing::{self, band, context, faults, item, member, members, shape, values};
+use crate::raster::crs;
 use crate::raster::{ControlPoint, ControlPoints};
 
 fn placed(bands: Vec<crate::raster::Band>) -> Member {
