@@ -3,6 +3,7 @@
 mod blocks;
 pub mod calc;
 mod codes;
+pub mod composite;
 pub mod mask;
 mod number;
 mod rasters;
