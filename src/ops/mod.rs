@@ -3,6 +3,7 @@
 mod blocks;
 mod calc;
 mod codes;
+mod composite;
 mod encode;
 mod fetch;
 mod file_pattern;
@@ -31,6 +32,7 @@ static TABLE: &[OpEntry] = &[
     calc::ENTRY,
     mask::ENTRY,
     warp::ENTRY,
+    composite::ENTRY,
     stats::ENTRY,
     encode::ENTRY,
     write::ENTRY,

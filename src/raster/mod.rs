@@ -21,6 +21,7 @@ pub mod nodata;
 mod open;
 pub mod ranges;
 mod read;
+pub mod reduce;
 mod resample;
 mod resampling;
 #[cfg(test)]

@@ -43,10 +43,8 @@ pub(super) fn begin(
         partial: Mutex::new(settings.partial()),
     });
     let series: Vec<Series> = series.collect();
-    let spool = match settings.percentiles.is_empty() {
-        true => None,
-        false => Some(Spool::create(series.len(), context).map_err(failure)?),
-    };
+    let create = || Spool::create(series.len(), context).map_err(|error| failure(&error));
+    let spool = (!settings.percentiles.is_empty()).then(create).transpose()?;
     Ok(Begun { settings: settings.clone(), parent: parent_of(window), series, spool })
 }
 
@@ -62,7 +60,7 @@ fn parent_of(window: &Item) -> Item {
 }
 
 /// A full disk ends the run; other faults of the disk concern the item.
-fn failure(error: io::Error) -> Failure {
+fn failure(error: &io::Error) -> Failure {
     let message = format!("cannot spool values for percentiles: {error}");
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Failure::fatal(message),
@@ -77,7 +75,7 @@ impl Assembly for Begun {
             let partial = self.settings.sum(band, part, context)?;
             series.partial.lock().unwrap_or_else(PoisonError::into_inner).merge(&partial);
             if let Some(spool) = &self.spool {
-                spool.add(index, band, &region(part, 0, part.pixels())).map_err(failure)?;
+                spool.add(index, band, &region(part, 0, part.pixels())).map_err(|error| failure(&error))?;
             }
         }
         Ok(())
@@ -100,6 +98,7 @@ impl Begun {
         let Some(spool) = &self.spool else { return Ok(Vec::new()) };
         let size = series.data_type.size() as usize;
         let scan = |visit: &mut dyn FnMut(&[u64])| spool.scan(index, size, visit);
-        percentile::find(&self.settings.percentiles, series.data_type, count, scan).map_err(failure)
+        percentile::find(&self.settings.percentiles, series.data_type, count, scan)
+            .map_err(|error| failure(&error))
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::{Settings, Statistic};
 use crate::contract::{Item, Row};
-use crate::raster::statistics::{Moments, Partial};
+use crate::raster::statistics::{Histogram, Moments, Partial};
 
 /// The columns that say what a row is of.
 pub(super) struct Place(Row);
@@ -40,7 +40,7 @@ impl Settings {
         );
         let names = self.percentiles.iter().map(|percentile| format!("p{percentile}"));
         row.extend(names.zip(percentiles).map(|(name, &value)| column(name, json!(value))));
-        let counts = partial.histogram.iter().flat_map(|histogram| histogram.counts()).enumerate();
+        let counts = partial.histogram.iter().flat_map(Histogram::counts).enumerate();
         row.extend(counts.map(|(bin, &count)| column(format!("bin_{bin}"), count)));
         row
     }

@@ -43,7 +43,7 @@ impl Spool {
         let mut bytes = Vec::with_capacity(CHUNK * size);
         region.keys(band, &mut |keys| {
             bytes.clear();
-            keys.iter().for_each(|key| bytes.extend_from_slice(&key.to_le_bytes()[..size]));
+            bytes.extend(keys.iter().flat_map(|key| key.to_le_bytes().into_iter().take(size)));
             if written.is_ok() {
                 written = self.append(series, &bytes);
             }
