@@ -13,6 +13,7 @@ mod listed;
 mod mask;
 mod number;
 mod rasters;
+mod stac;
 #[cfg(test)]
 mod testing;
 mod write;
@@ -20,8 +21,16 @@ mod write;
 use crate::contract::{OpEntry, Registry};
 
 /// Every op; a new one is its file and its line here.
-static TABLE: &[OpEntry] =
-    &[list::ENTRY, glob::ENTRY, fetch::ENTRY, calc::ENTRY, mask::ENTRY, encode::ENTRY, write::ENTRY];
+static TABLE: &[OpEntry] = &[
+    list::ENTRY,
+    glob::ENTRY,
+    stac::ENTRY,
+    fetch::ENTRY,
+    calc::ENTRY,
+    mask::ENTRY,
+    encode::ENTRY,
+    write::ENTRY,
+];
 
 /// The ops of the program.
 pub fn registry() -> Registry {
