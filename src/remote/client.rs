@@ -32,7 +32,7 @@ impl Default for ClientOptions {
     fn default() -> Self {
         Self {
             connect_timeout: Duration::from_secs(10),
-            stall_timeout: Duration::from_secs(10),
+            stall_timeout: Duration::from_secs(8),
             answer_timeout: Duration::from_mins(1),
             prefix: 16 << 10,
             remembered: 64 << 20,

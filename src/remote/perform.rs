@@ -220,7 +220,8 @@ impl StageClient {
 
     /// Who asks, for messages about a stall.
     fn label(&self) -> Arc<str> {
-        match (&self.settings().stage, self.item()) {
+        let item = self.item().filter(|item| !item.as_str().is_empty());
+        match (&self.settings().stage, item) {
             (Some(stage), Some(item)) => format!("`{stage}` for `{item}`").into(),
             (Some(stage), None) => format!("`{stage}`").into(),
             (None, _) => "a request".into(),
