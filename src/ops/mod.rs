@@ -14,8 +14,10 @@ mod mask;
 mod number;
 mod rasters;
 mod read;
+mod stats;
 #[cfg(test)]
 mod testing;
+mod warp;
 mod write;
 
 use crate::contract::{OpEntry, Registry};
@@ -28,6 +30,8 @@ static TABLE: &[OpEntry] = &[
     read::ENTRY,
     calc::ENTRY,
     mask::ENTRY,
+    warp::ENTRY,
+    stats::ENTRY,
     encode::ENTRY,
     write::ENTRY,
 ];

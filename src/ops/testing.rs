@@ -9,7 +9,9 @@ use crate::contract::{
     BandShape, Compute, ComputeContext, Environment, Failure, Item, Kind, Lineage, MemberShape, Op, OpEntry,
     Payload, Shape,
 };
-use crate::raster::{Band, BandDescription, BandPixels, Grid, Member, Pixel, Raster, Validity, Window};
+use crate::raster::{
+    Band, BandDescription, BandPixels, Grid, Member, Pixel, Placement, Raster, Validity, Window,
+};
 use crate::resources::Bytes;
 
 /// The value of `option = …`, and the text that its spans are of.
@@ -90,6 +92,7 @@ pub(super) fn shape(item: &Item) -> Shape {
         grid: member.grid.clone(),
         window: member.window,
         bands: member.bands.iter().map(band).collect(),
+        placement: Placement::Affine,
     };
     Shape::raster(raster.members.iter().map(member).collect())
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use ndarray::s;
 
 use super::{Band, BandPixels, DataType, Pixel, Validity};
-use crate::with_pixels;
+use crate::raster::with_pixels;
 
 /// Runs the same code with the Rust type of a [`DataType`]: `with_pixel_type!(data_type, T => …)`.
 macro_rules! with_pixel_type {
@@ -114,8 +114,11 @@ impl Band {
     }
 }
 
-/// The pixels of an array that `Band::in_row_order` has seen.
-fn row_order<T>(slice: Option<&[T]>) -> &[T] {
+/// The pixels of an array that [`Band::in_row_order`] has seen.
+///
+/// # Panics
+/// When it has not.
+pub fn row_order<T>(slice: Option<&[T]>) -> &[T] {
     slice.expect("`in_row_order` was called before")
 }
 

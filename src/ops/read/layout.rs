@@ -220,7 +220,7 @@ fn band_layout(
         layouts.iter().find(|layout| layout.index == selected.file).expect("every used file has a layout");
     let band = &layout.header.bands[selected.band - 1];
     let catalogued = catalogued(options, &files[selected.file], selected.band);
-    let nodata = options.nodata.as_ref().map(|nodata| nodata.0.clone());
+    let nodata = options.nodata.as_ref().map(|nodata| nodata.as_str().to_owned());
     let nodata = nodata.or_else(|| catalogued.nodata.filter(|_| band.description.nodata.is_none()));
     let scaling = scaling(options.scaling, band, catalogued.scaling);
     let shape = BandShape {

@@ -63,17 +63,6 @@ pub(super) fn asset<'a>(item: &'a Item, member: usize, name: &str) -> Option<&'a
     }
 }
 
-/// What messages call a place: a path, or an address without what may be secret.
-pub(super) fn shown(location: &Location) -> String {
-    match location {
-        Location::Local(path) => path.display().to_string(),
-        Location::Remote(url) => {
-            let host = url.host_str().unwrap_or_default();
-            format!("{}://{host}{}", url.scheme(), url.path())
-        }
-    }
-}
-
 /// Where the bytes of each member's files are.
 ///
 /// # Errors
@@ -109,7 +98,7 @@ fn in_place(asset: &Asset) -> Result<FileSource, Failure> {
 }
 
 fn at(name: String, location: &Location) -> Result<FileSource, Failure> {
-    let shown = shown(location);
+    let shown = location.to_string();
     match location {
         Location::Local(path) => {
             Ok(FileSource { name, shown, asset: None, place: Place::Local(path.clone()) })
@@ -126,7 +115,7 @@ fn fetched(asset: &Asset, content: &Content) -> Result<FileSource, Failure> {
         Content::Memory(bytes) => Place::Memory(Arc::clone(bytes)),
         Content::Scratch(file) => Place::Scratch(Arc::clone(file)),
     };
-    let (name, shown) = (asset.name.clone(), shown(&asset.location));
+    let (name, shown) = (asset.name.clone(), asset.location.to_string());
     Ok(FileSource { name, shown, asset: Some(asset.clone()), place })
 }
 
@@ -158,7 +147,7 @@ pub(super) fn read(
 
 /// Tells what a reader should know of the files of the first window.
 pub(super) fn warn(files: &[KnownFile], item: &Item) {
-    if !item.lineage.position.is_none_or(|position| position == (0, 0)) {
+    if item.lineage.position.is_some_and(|position| position != (0, 0)) {
         return;
     }
     for file in files {
@@ -182,7 +171,7 @@ fn describe(file: &FileSource, known: &[KnownFile], options: &ReadOptions) -> Re
 
 /// Whether the options may ask for the file; not all assets of a catalogue are rasters.
 fn is_used(file: &FileSource, options: &ReadOptions) -> bool {
-    let Some(super::Bands(bands)) = &options.bands else { return true };
+    let Some(bands) = &options.bands else { return true };
     let is_named = |name: Option<&String>| name.is_none_or(|name| *name == file.name);
     options.grid.as_ref() == Some(&file.name)
         || bands.iter().any(|(_, source)| is_named(super::BandTable::from(source).asset.as_ref()))
