@@ -231,33 +231,7 @@ fn take_member(item: &mut Item, context: &ComputeContext) -> Result<Member, Fail
     let mut members = raster.members;
     let member = members.pop().ok_or_else(not_a_raster)?;
     let wanted = context.wanted.first().copied().unwrap_or(member.window);
-<<<<<<< HEAD
-    if wanted == member.window { Ok(member) } else { cut(&member, wanted) }
-}
-
-/// One window of what a member holds, without a copy of its pixels.
-fn cut(member: &Member, wanted: Window) -> Result<Member, Failure> {
-    let held = member.window;
-    let is_within = wanted.col >= held.col
-        && wanted.row >= held.row
-        && wanted.col + wanted.width <= held.col + held.width
-        && wanted.row + wanted.height <= held.row + held.height;
-    if !is_within {
-        return Err(Failure::fatal(format!("expected the pixels {wanted}, found those {held}")));
-    }
-    let (top, left) = ((wanted.row - held.row) as usize, (wanted.col - held.col) as usize);
-    let part = ndarray::s![top..top + wanted.height as usize, left..left + wanted.width as usize];
-    let mut member = Member { window: wanted, ..member.clone() };
-    for band in &mut member.bands {
-        crate::raster::with_pixels!(&mut band.pixels, array => array.slice_collapse(part));
-        if let Validity::Mask(mask) = &band.validity {
-            band.validity = Validity::Mask(Arc::new(mask.slice(part).to_owned()));
-        }
-    }
-    Ok(member)
-=======
     if wanted == member.window { Ok(member) } else { tiff::cut(&member, wanted).map_err(failure) }
->>>>>>> cog
 }
 
 /// A file has one image.

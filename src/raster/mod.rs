@@ -16,15 +16,6 @@ mod header;
 mod init;
 mod inspect;
 mod member;
-mod resampling;
-pub mod statistics;
-pub mod tiff;
-mod tiling;
-mod transformer;
-mod values;
-pub mod warp;
-
-pub use band::{Band, BandDescription, BandPixels, Pixel, Validity};
 mod message;
 pub mod nodata;
 mod open;
@@ -45,8 +36,8 @@ mod validity;
 mod values;
 pub mod warp;
 
-pub(crate) use band::with_pixels;
 pub use band::{Band, BandDescription, BandPixels, Pixel, Validity};
+pub(crate) use band::with_pixels;
 pub use band_test::BandTest;
 pub use blocks::{BlockNeed, BlockRanges, block_ranges};
 pub use control_points::{ControlPoint, ControlPoints, Placement};

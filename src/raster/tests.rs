@@ -61,7 +61,7 @@ fn sparse(path: &Path, ranges: &[std::ops::Range<u64>]) -> FileBytes {
 
 /// Asks until the header is there, as `fetch` does; returns what had to be at hand.
 fn header_ranges(path: &Path) -> Vec<std::ops::Range<u64>> {
-    let mut at_hand = Vec::from([0..64]);
+    let mut at_hand = ranges::merged(vec![0..32, 32..64]);
     loop {
         match Header::of_bytes(&sparse(path, &at_hand)).unwrap() {
             Answer::Known(_) => return at_hand,

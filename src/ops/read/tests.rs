@@ -257,7 +257,7 @@ fn a_remote_file_needs_a_fetch_and_its_secrets_stay_secret() {
         version: None,
         metadata: Arc::default(),
     });
-    let failure = member::sources(&item).err().expect("none of it is here");
+    let failure = testing::computer(compiled("{}")).compute(item, &testing::context(&[])).unwrap_err();
     assert_eq!(
         failure.message,
         "`https://host.example/a.tif` is remote and none of it is here; add a `fetch` stage before `read`"

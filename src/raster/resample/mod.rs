@@ -8,7 +8,7 @@ mod kernel;
 use std::sync::Arc;
 
 use axis::{Axis, Taps};
-use ndarray::{ArcArray2, Array2, ArrayView2};
+use ndarray::{ArcArray2, Array2};
 
 use super::{Band, Crs, Grid, Pixel, Resampling, Validity, Window, crs};
 use crate::raster::with_pixels;
@@ -95,7 +95,7 @@ impl GridMap {
         let rows = self.rows.taps(target.row, target.height, resampling, held.row);
         let mask = match &band.validity {
             Validity::All => None,
-            Validity::Mask(mask) => Some(mask.view()),
+            Validity::Mask(mask) => Some(mask.as_ref()),
         };
         let (pixels, valid) = with_pixels!(&band.pixels, array => {
             let (pixels, valid) = typed(array, mask, (&columns, &rows), resampling);
@@ -131,7 +131,7 @@ fn is_one_system(one: Option<&Crs>, other: Option<&Crs>) -> bool {
 
 fn typed<T: Pixel>(
     source: &ArcArray2<T>,
-    mask: Option<ArrayView2<'_, u8>>,
+    mask: Option<&Array2<u8>>,
     (columns, rows): (&[Taps], &[Taps]),
     resampling: Resampling,
 ) -> (ArcArray2<T>, Array2<u8>) {
