@@ -12,6 +12,7 @@ mod list;
 mod list_file;
 mod listed;
 mod mask;
+mod named_grid;
 mod number;
 mod rasters;
 mod read;
@@ -19,6 +20,7 @@ mod stats;
 #[cfg(test)]
 mod testing;
 mod warp;
+mod window;
 mod write;
 
 use crate::contract::{OpEntry, Registry};
@@ -27,6 +29,7 @@ use crate::contract::{OpEntry, Registry};
 static TABLE: &[OpEntry] = &[
     list::ENTRY,
     glob::ENTRY,
+    window::ENTRY,
     fetch::ENTRY,
     read::ENTRY,
     calc::ENTRY,
