@@ -122,6 +122,11 @@ pub trait Op: Send + Sync + 'static {
         Ok(None)
     }
 
+    /// Whether every item leaves a file under a final name here.
+    fn makes_files(&self) -> bool {
+        false
+    }
+
     /// How the engine runs it.
     fn kind(self: Arc<Self>) -> Kind;
 }

@@ -29,7 +29,7 @@ pub(crate) enum Ending {
 /// Takes the end of every journey in.
 pub(crate) trait Homecoming: Send + Sync {
     /// Called exactly once a journey, when its last part is gone. Must not block.
-    fn on_end(&self, item: &ItemId, ending: Ending);
+    fn on_end(&self, item: &ItemId, was_admitted: bool, ending: Ending);
 }
 
 /// The way of one item with all its windows and branches. It ends when the last holder drops it.
@@ -60,7 +60,7 @@ impl Journey {
 
     /// Whether it was admitted: it holds its unit.
     pub(crate) fn is_admitted(&self) -> bool {
-        self.unit.get().is_some()
+        self.unit.initialized()
     }
 
     /// Takes the unit along until the end. Where two branches are admitted at once, one takes it for both.
@@ -86,7 +86,7 @@ impl Journey {
 impl Drop for Journey {
     fn drop(&mut self) {
         let ending = self.ending.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        self.home.on_end(&self.item, ending.unwrap_or(Ending::Done));
+        self.home.on_end(&self.item, self.is_admitted(), ending.unwrap_or(Ending::Done));
     }
 }
 

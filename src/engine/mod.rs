@@ -86,6 +86,7 @@ pub async fn run(plan: Arc<Plan>, services: Services) -> Outcome {
     if services.emitter.is_heard() {
         watchers.spawn(watch::sample(shared.clone(), gauges.clone(), services.sample_every));
     }
+    watchers.spawn(watch::stopping(shared.clone()));
     watchers.spawn(watch::stalls(shared.clone(), gauges, services.stall_after));
     while let Some(ended) = tasks.join_next().await {
         if let Err(error) = ended {

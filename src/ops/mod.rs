@@ -3,6 +3,7 @@
 mod blocks;
 mod calc;
 mod codes;
+mod composite;
 mod encode;
 mod fetch;
 mod file_pattern;
@@ -13,9 +14,11 @@ mod listed;
 mod mask;
 mod number;
 mod rasters;
-mod stac;
+mod read;
+mod stats;
 #[cfg(test)]
 mod testing;
+mod warp;
 mod write;
 
 use crate::contract::{OpEntry, Registry};
@@ -24,10 +27,13 @@ use crate::contract::{OpEntry, Registry};
 static TABLE: &[OpEntry] = &[
     list::ENTRY,
     glob::ENTRY,
-    stac::ENTRY,
     fetch::ENTRY,
+    read::ENTRY,
     calc::ENTRY,
     mask::ENTRY,
+    warp::ENTRY,
+    composite::ENTRY,
+    stats::ENTRY,
     encode::ENTRY,
     write::ENTRY,
 ];

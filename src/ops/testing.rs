@@ -11,7 +11,9 @@ use crate::contract::{
     BandShape, Compute, ComputeContext, Environment, Failure, Item, Kind, Lineage, MemberShape, Op, OpEntry,
     Payload, Shape, SourceContext,
 };
-use crate::raster::{Band, BandDescription, BandPixels, Grid, Member, Pixel, Raster, Validity, Window};
+use crate::raster::{
+    Band, BandDescription, BandPixels, Grid, Member, Pixel, Placement, Raster, Validity, Window,
+};
 use crate::remote::StageClient;
 use crate::resources::Bytes;
 
@@ -108,6 +110,7 @@ pub(super) fn shape(item: &Item) -> Shape {
         grid: member.grid.clone(),
         window: member.window,
         bands: member.bands.iter().map(band).collect(),
+        placement: Placement::Affine,
     };
     Shape::raster(raster.members.iter().map(member).collect())
 }

@@ -128,6 +128,10 @@ impl Op for Write {
         self.target(item).map(|path| Some(Location::Local(path)))
     }
 
+    fn makes_files(&self) -> bool {
+        true
+    }
+
     fn kind(self: Arc<Self>) -> Kind {
         Kind::Transfer(self)
     }
