@@ -12,6 +12,7 @@ mod ffi;
 mod grid;
 mod header;
 mod member;
+pub mod polygons;
 pub mod reduce;
 mod resampling;
 pub mod statistics;
