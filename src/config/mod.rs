@@ -13,6 +13,7 @@ mod read;
 mod schema;
 mod secrets;
 mod spanned;
+mod syntax;
 mod tree;
 mod typed;
 mod validate;
@@ -24,10 +25,10 @@ pub use nearest::{nearest, suggestion};
 pub use params::Inputs;
 pub use pipeline::{
     Access, AsWritten, Clamp, CoresExpression, GridDefinition, Grids, Isolation, MaxFailures, OnError,
-    Parameter, ResourceForm, RetryOptions, RunOptions, Share, SizeForm, Stage, Use,
+    Parameter, Resolution, ResourceForm, RetryOptions, RunOptions, Share, SizeForm, Stage, Use,
 };
 pub use read::from_value;
-pub use schema::{OpPart, Parts, Schema, generator};
+pub use schema::{OpPart, Parts, Schema, generator, tidy};
 pub use secrets::Secrets;
 pub use spanned::{Entries, OneOrMany, Spanned};
 pub use tree::parse;

@@ -2,7 +2,8 @@
 
 /// The candidate that `name` was most likely meant to be; `None` where nothing is near.
 ///
-/// Near means at most one edit in three characters (a transposition is one edit), or one being the beginning of the other.
+/// Near means one edit, or one in three characters of a longer name (a transposition is one edit), or that one is the
+/// beginning of the other.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = name.to_lowercase();
     candidates
@@ -17,7 +18,7 @@ fn distance(name: &str, candidate: &str) -> Option<usize> {
     let edits = strsim::damerau_levenshtein(name, candidate);
     let longest = name.chars().count().max(candidate.chars().count());
     let is_abbreviation = name.len() >= 3 && (candidate.starts_with(name) || name.starts_with(candidate));
-    (edits <= longest.div_ceil(3).min(4) || is_abbreviation).then_some(edits)
+    (edits <= (longest / 3).clamp(1, 4) || is_abbreviation).then_some(edits)
 }
 
 /// `did you mean …` for a name, else the list of what there is; empty where there is nothing.
@@ -49,6 +50,7 @@ mod tests {
             ("resample", Some("resampling")),
             ("banana", None),
             ("x", None),
+            ("rest", None),
         ];
         for (name, meant) in cases {
             assert_eq!(nearest(name, ops), meant, "{name}");

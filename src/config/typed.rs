@@ -5,11 +5,11 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use super::codes::{OUT_OF_RANGE, RESOURCE_KIND};
+use super::codes::OUT_OF_RANGE;
 use super::pipeline::{ResourceTable, Scope, op_entry};
 use super::{
-    Access, AsWritten, Fault, Grids, Parameter, ResourceForm, Schema, Spanned, Stage, Table, Value,
-    from_value,
+    Access, AsWritten, Fault, GridDefinition, Grids, Parameter, ResourceForm, Schema, Span, Spanned, Stage,
+    Table, Value, from_value,
 };
 use crate::ids::ResourceName;
 
@@ -20,15 +20,15 @@ pub(super) fn type_pipeline(
     tree: &Value,
     params: Vec<Parameter>,
     schema: &Schema,
+    told: &[Fault],
     faults: &mut Vec<Fault>,
 ) -> Option<AsWritten> {
     let root = tree.as_table()?;
-    let mut typing = Typing { root, faults, is_complete: true };
+    let mut typing = Typing { root, told, faults, is_complete: true };
     let name = typing.required("name");
     let description = typing.optional("description");
     let run = typing.optional("run").unwrap_or_default();
-    let grids: Grids = typing.optional("grids").unwrap_or_default();
-    typing.check_grids(&grids);
+    let grids = typing.grids();
     let resources = typing.resources();
     let access = typing
         .entries("access")
@@ -61,6 +61,8 @@ pub(super) fn type_pipeline(
 
 struct Typing<'a> {
     root: &'a Table,
+    /// What the schema found.
+    told: &'a [Fault],
     faults: &'a mut Vec<Fault>,
     is_complete: bool,
 }
@@ -69,7 +71,7 @@ impl<'a> Typing<'a> {
     /// A table of the root that may be left out.
     fn optional<T: DeserializeOwned>(&mut self, key: &str) -> Option<T> {
         let value = self.root.get(key)?;
-        self.kept(from_value(value))
+        self.kept(&value.extent(), from_value(value))
     }
 
     /// A key of the root that must be there; the schema tells its absence.
@@ -82,11 +84,14 @@ impl<'a> Typing<'a> {
         self.root.get(key).and_then(Value::as_table).map(|table| table.entries.as_slice()).unwrap_or_default()
     }
 
-    fn kept<T>(&mut self, result: Result<T, Vec<Fault>>) -> Option<T> {
+    /// The result; its faults count unless the schema has found one in the same part of the file, which is then the cause.
+    fn kept<T>(&mut self, extent: &Span, result: Result<T, Vec<Fault>>) -> Option<T> {
+        let is_told =
+            self.told.iter().any(|fault| fault.span.start <= extent.end && extent.start <= fault.span.end);
         result
             .map_err(|faults| {
                 self.is_complete = false;
-                self.faults.extend(faults);
+                self.faults.extend(faults.into_iter().filter(|_| !is_told));
             })
             .ok()
     }
@@ -101,17 +106,11 @@ impl<'a> Typing<'a> {
         name: &Spanned<String>,
         value: &Value,
     ) -> Option<(Spanned<ResourceName>, ResourceForm, Scope)> {
-        let table: ResourceTable = self.kept(from_value(value))?;
+        let table: ResourceTable = self.kept(&value.extent(), from_value(value))?;
         let scope = table.scope;
-        let wrong = || {
-            vec![Fault::error(
-                RESOURCE_KIND,
-                name.span.clone(),
-                format!("resource `{}` is not exactly one of `slots`, `bytes`, `rate`", name.value),
-            )]
-        };
-        let form = self.kept(table.into_form().ok_or_else(wrong))?;
-        Some((name.clone().map(Into::into), form, scope))
+        let form = table.into_form();
+        self.is_complete &= form.is_some();
+        Some((name.clone().map(Into::into), form?, scope))
     }
 
     fn stages(&mut self, ops: &[String]) -> Vec<Stage> {
@@ -125,19 +124,32 @@ impl<'a> Typing<'a> {
             self.is_complete = false;
             return None;
         };
-        self.kept(Stage::read(name, value, op))
+        self.kept(&value.extent(), Stage::read(name, value, op))
     }
 
-    fn check_grids(&mut self, grids: &Grids) {
-        for (name, grid) in &grids.0 {
-            let Some(bounds) = &grid.bounds else { continue };
-            let [west, south, east, north] = bounds.value;
-            if !(west < east && south < north) {
-                let message = format!("the bounds of grid `{}` enclose nothing", name.value);
-                let fault = Fault::error(OUT_OF_RANGE, bounds.span.clone(), message)
-                    .labelled("expected `[west, south, east, north]`");
-                self.faults.push(fault.help("west is below east, and south is below north"));
-            }
-        }
+    fn grids(&mut self) -> Grids {
+        let entries = self.entries("grids");
+        Grids(
+            entries
+                .iter()
+                .filter_map(|(name, value)| Some((name.clone(), self.grid(name, value)?)))
+                .collect(),
+        )
     }
+
+    fn grid(&mut self, name: &Spanned<String>, value: &Value) -> Option<GridDefinition> {
+        let grid: GridDefinition = self.kept(&value.extent(), from_value(value))?;
+        self.faults.extend(grid.bounds.as_ref().and_then(|bounds| wrong_bounds(name, bounds)));
+        Some(grid)
+    }
+}
+
+fn wrong_bounds(grid: &str, bounds: &Spanned<[f64; 4]>) -> Option<Fault> {
+    let [west, south, east, north] = bounds.value;
+    let is_area = west < east && south < north && bounds.value.iter().all(|bound| bound.is_finite());
+    let message = format!("the bounds of grid `{grid}` enclose nothing");
+    let fault = Fault::error(OUT_OF_RANGE, bounds.span.clone(), message)
+        .labelled("expected `[west, south, east, north]`")
+        .help("west is below east, and south is below north");
+    (!is_area).then_some(fault)
 }

@@ -75,7 +75,7 @@ impl Value {
 
     /// The same value without spans, for the schema: datetimes as text; `nan` and `inf`, which JSON does not have, as the
     /// number 0 and the largest numbers, so that they count as numbers.
-    pub(super) fn to_json(&self) -> Json {
+    pub fn to_json(&self) -> Json {
         match &self.kind {
             ValueKind::String(text) | ValueKind::Datetime(text) => Json::from(text.as_str()),
             ValueKind::Integer(number) => Json::from(*number),
@@ -100,6 +100,16 @@ impl Value {
             ValueKind::Array(_) => "a list".to_owned(),
             ValueKind::Table(_) => "a table".to_owned(),
         }
+    }
+
+    /// From the first to the last byte of it and all that it holds; a dotted table stands in several places.
+    pub(super) fn extent(&self) -> Span {
+        let inner: Vec<Span> = match &self.kind {
+            ValueKind::Array(values) => values.iter().map(Value::extent).collect(),
+            ValueKind::Table(table) => table.entries.iter().map(|(_, value)| value.extent()).collect(),
+            _ => Vec::new(),
+        };
+        inner.into_iter().fold(self.span.clone(), |all, one| all.start.min(one.start)..all.end.max(one.end))
     }
 
     /// The value with every span, inner ones too, at one place.

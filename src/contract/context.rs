@@ -1,6 +1,6 @@
 //! What the engine hands to an op while it runs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -56,22 +56,45 @@ pub struct TransferContext {
     pub gdal_cache: u64,
 }
 
-/// The ledger's part in writing a file: intent before the rename, done after it.
+/// The ledger's part in writing the files of one item at one stage: told before a temporary is made, before it is
+/// renamed and after.
 pub trait Commits: Send + Sync {
-    /// Remembers that the temporary file with this inode is about to become `location`. Returns when it is durable.
-    fn intend<'a>(
-        &'a self,
-        item: &'a ItemId,
-        location: &'a str,
-        size: u64,
-        inode: u64,
-    ) -> BoxFuture<'a, Result<(), Failure>>;
+    /// Claims a place for this item.
+    ///
+    /// # Errors
+    /// Another item of this run has claimed it.
+    fn claim(&self, location: &str) -> Result<(), Failure>;
 
-    /// What the ledger knows of the file that stands at `location`, by its size.
-    fn owns<'a>(&'a self, location: &'a str, size: u64) -> BoxFuture<'a, bool>;
+    /// Whether the file of this size that stands at a place was written by an earlier run of this pipeline.
+    fn owns(&self, location: &str, size: u64) -> bool;
 
-    /// The fingerprint of this item's path, for metadata of objects.
-    fn fingerprint(&self, item: &ItemId) -> Option<String>;
+    /// A temporary is about to be made. Returns when that is committed.
+    fn announce<'a>(&'a self, temporary: &'a Path) -> BoxFuture<'a, Result<(), Failure>>;
+
+    /// The temporary is complete and about to be renamed. Returns when that is committed.
+    fn intend<'a>(&'a self, intent: Intended<'a>) -> BoxFuture<'a, Result<(), Failure>>;
+
+    /// The file has its final name.
+    fn committed<'a>(&'a self, location: &'a str) -> BoxFuture<'a, Result<(), Failure>>;
+
+    /// A temporary that was announced is gone.
+    fn gone<'a>(&'a self, temporary: &'a Path) -> BoxFuture<'a, Result<(), Failure>>;
+
+    /// The fingerprint of the item's results, for metadata of objects.
+    fn fingerprint(&self) -> Option<String>;
+}
+
+/// A complete temporary that is about to become a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Intended<'a> {
+    /// The final place.
+    pub location: &'a str,
+    /// The temporary; `None` for objects in a store.
+    pub temporary: Option<&'a Path>,
+    /// Bytes.
+    pub size: u64,
+    /// The temporary's inode; `None` for objects in a store.
+    pub inode: Option<u64>,
 }
 
 /// For CPU work on a blocking thread.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::events::FailureClass;
+use crate::remote::RequestError;
 
 /// Why a stage could not do its work on an item. The engine adds the stage and the item.
 #[derive(Clone, Debug)]
@@ -52,3 +53,10 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+impl From<RequestError> for Failure {
+    /// The request was tried as often as its stage allows already; the class says why it failed.
+    fn from(error: RequestError) -> Self {
+        Self { class: error.class(), message: error.to_string(), retry_after: error.retry_after() }
+    }
+}

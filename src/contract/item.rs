@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
+use crate::contract::{Port, SharedFiles};
 use crate::ids::ItemId;
 use crate::raster::{FileBytes, Grid, Raster, Window};
 
@@ -40,6 +41,8 @@ pub struct Lineage {
     pub group: Option<String>,
     /// The inner levels of a group, outermost first: for each level the key of every member.
     pub levels: Vec<Vec<String>>,
+    /// The local files that it is made from, so that none of them is written over.
+    pub inputs: Arc<[PathBuf]>,
     /// The identity of the input as its listing gives it; the first link of the fingerprint.
     pub identity: String,
     /// The file name of the source, of its first asset, without folder and suffix: `{stem}`. Empty for a group.
@@ -47,6 +50,8 @@ pub struct Lineage {
     /// `{folder}`: for `glob` the folders between the fixed part of the pattern and the file, else the name of the
     /// folder that holds it; without `/` at its ends, and empty where there is none.
     pub folder: String,
+    /// What the windows of one parent share on scratch; `window` gives all of them the same.
+    pub shared: Option<SharedFiles>,
 }
 
 /// What a stage works on.
@@ -186,6 +191,16 @@ pub struct OutputFile {
 pub type Row = Vec<(String, serde_json::Value)>;
 
 impl Item {
+    /// An item that stands for the whole of a stage: the table under this name.
+    pub fn placeholder(name: &str) -> Self {
+        Self {
+            id: name.into(),
+            properties: Arc::default(),
+            lineage: Lineage::default(),
+            payload: Payload::Assets(Vec::new()),
+        }
+    }
+
     /// The acquisition time: `datetime`, or `start_datetime` where that is null; in UTC.
     pub fn datetime(&self) -> Option<DateTime<Utc>> {
         datetime_of(&self.properties)
@@ -204,4 +219,44 @@ pub(crate) fn datetime_of(properties: &Properties) -> Option<DateTime<Utc>> {
         .find_map(|key| properties.get(*key)?.as_str())
         .and_then(|text| DateTime::parse_from_rfc3339(text).ok())
         .map(|time| time.with_timezone(&Utc))
+}
+
+impl Payload {
+    /// Bytes of memory that it holds.
+    pub fn held(&self) -> u64 {
+        match self {
+            Payload::Assets(_) | Payload::Files(_) => 0,
+            Payload::Blobs(sets) => {
+                sets.iter().flat_map(|set| &set.blobs).map(|blob| blob.content.held()).sum()
+            }
+            Payload::Raster(raster) => raster.bytes(),
+            Payload::Rows(rows) => rows.iter().map(|row| 64 * row.len() as u64).sum(),
+            Payload::Encoded(encoded) => match &encoded.body {
+                EncodedBody::Memory(bytes) => bytes.len() as u64,
+                EncodedBody::Scratch(_) => 0,
+            },
+        }
+    }
+
+    /// The port that carries it.
+    pub fn port(&self) -> Port {
+        match self {
+            Payload::Assets(_) => Port::Asset,
+            Payload::Blobs(_) => Port::Blob,
+            Payload::Raster(_) => Port::Raster,
+            Payload::Rows(_) => Port::Rows,
+            Payload::Encoded(_) => Port::Encoded,
+            Payload::Files(_) => Port::File,
+        }
+    }
+}
+
+impl Content {
+    /// Bytes of memory that it holds.
+    pub fn held(&self) -> u64 {
+        match self {
+            Content::Memory(bytes) => bytes.held(),
+            Content::Local(_) | Content::Scratch(_) => 0,
+        }
+    }
 }

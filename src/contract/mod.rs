@@ -1,25 +1,29 @@
 //! What an op is: what it takes and gives, what it needs, which region it reads for a region it writes,
 //! how it runs, and how it fails. The engine knows ops by this module alone.
 
+pub mod blocking;
 mod context;
 mod failure;
 mod item;
 mod kind;
+mod location;
 mod op;
 mod port;
 mod registry;
 mod shape;
+mod shared;
 mod template;
 
-pub use context::{Commits, ComputeContext, SourceContext, TransferContext};
+pub use context::{Commits, ComputeContext, Intended, SourceContext, TransferContext};
 pub use failure::Failure;
 pub use item::{
     Asset, AssetSet, Blob, BlobSet, Content, Encoded, EncodedBody, Item, Lineage, Location, OutputFile,
     Payload, Properties, Row, TemporaryFile,
 };
 pub use kind::{Assemble, Assembly, Compute, Expand, Gather, Gathering, Kind, Regroup, Source, Transfer};
-pub use op::{BandNames, Op, Take};
+pub use op::{BandNames, Members, Op, Take};
 pub use port::Port;
 pub use registry::{Environment, OpEntry, Registry};
 pub use shape::{AssetNeed, AssetShape, BandShape, MemberShape, Shape};
+pub use shared::SharedFiles;
 pub use template::{Scope, Template};

@@ -24,6 +24,17 @@ pub enum Take {
 /// Names of bands at a port, where they are known from the pipeline alone.
 pub type BandNames = Option<Vec<String>>;
 
+/// How many members a raster has, as far as the pipeline alone tells; in this order each is more than the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Members {
+    /// One: an item that is no group.
+    One,
+    /// Several on one grid.
+    OnOneGrid,
+    /// Several, each on its own grid.
+    OnOwnGrids,
+}
+
 /// A compiled op: its options are checked and its expressions parsed.
 pub trait Op: Send + Sync + 'static {
     /// The port of its output.
@@ -40,9 +51,22 @@ pub trait Op: Send + Sync + 'static {
         Ok(input.clone())
     }
 
+    /// The members of its output.
+    ///
+    /// # Errors
+    /// The most that it can work on, when the input has more: `One` for `encode`, `OnOneGrid` for `composite`.
+    fn members(&self, input: Members) -> Result<Members, Members> {
+        Ok(input)
+    }
+
     /// The assets that it reads, by name; `None` for all. What is not named by any stage is not fetched.
     fn reads_assets(&self) -> Option<Vec<String>> {
         None
+    }
+
+    /// Whether `shape` needs the headers of those assets.
+    fn reads_headers(&self) -> bool {
+        false
     }
 
     /// The form of the whole output for an input of this form.
@@ -96,6 +120,11 @@ pub trait Op: Send + Sync + 'static {
     /// A template that names a property the item does not have, or a path that leaves its folder.
     fn output(&self, _item: &Item) -> Result<Option<crate::contract::Location>, Failure> {
         Ok(None)
+    }
+
+    /// Whether every item leaves a file under a final name here.
+    fn makes_files(&self) -> bool {
+        false
     }
 
     /// How the engine runs it.

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::raster::{DataType, Grid, Header, Window};
+use crate::contract::{Asset, Item, Location, Payload};
+use crate::raster::{DataType, FileBytes, Grid, Header, Placement, Window};
 
 /// The form of an item's payload at one port, known from headers.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +14,8 @@ pub struct Shape {
     pub members: Vec<MemberShape>,
     /// Bytes of memory that the payload holds.
     pub held: u64,
+    /// What the stages below need of each file; `None` where that is everything, or not known yet.
+    pub needs: Option<Arc<[AssetNeed]>>,
 }
 
 /// What is known of one file.
@@ -28,6 +31,8 @@ pub struct AssetShape {
     pub is_local: bool,
     /// Its header; `None` when it can only be known from the whole file.
     pub header: Option<Arc<Header>>,
+    /// The bytes that the header was read from, for remote files.
+    pub prefix: Option<Arc<FileBytes>>,
 }
 
 /// What is known of one member of a raster.
@@ -41,6 +46,8 @@ pub struct MemberShape {
     pub window: Window,
     /// The bands.
     pub bands: Vec<BandShape>,
+    /// How the image is placed where its grid does not tell.
+    pub placement: Placement,
 }
 
 /// What is known of one band.
@@ -63,10 +70,26 @@ impl MemberShape {
 }
 
 impl Shape {
+    /// The files of an item, headers unknown, nothing held.
+    pub fn of_assets(item: &Item) -> Self {
+        let Payload::Assets(sets) = &item.payload else { return Self::default() };
+        let shape = |member, asset: &Asset| AssetShape {
+            member,
+            name: asset.name.clone(),
+            size: asset.size,
+            is_local: matches!(asset.location, Location::Local(_)),
+            header: None,
+            prefix: None,
+        };
+        let sets = sets.iter().enumerate();
+        let assets = sets.flat_map(|(member, set)| set.assets.iter().map(move |asset| shape(member, asset)));
+        Self { assets: assets.collect(), ..Self::default() }
+    }
+
     /// A raster of these members, holding what their windows need.
     pub fn raster(members: Vec<MemberShape>) -> Self {
         let held = members.iter().map(MemberShape::bytes).sum();
-        Self { assets: Vec::new(), members, held }
+        Self { members, held, ..Self::default() }
     }
 
     /// The same raster cut to one window a member.

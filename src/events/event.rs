@@ -45,6 +45,7 @@ pub struct Waits {
     pub retry: f64,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
@@ -111,9 +112,9 @@ pub enum Event {
     StageStarted { stage: StageName, item: ItemId, attempt: u32, waited: Waits },
     /// A stage gave its output.
     StageFinished { stage: StageName, item: ItemId, attempt: u32, worked: f64, bytes_in: u64, bytes_out: u64 },
-    /// A try failed and there will be another after `delay` seconds.
+    /// There will be another try after `delay` seconds.
     StageRetried { stage: StageName, item: ItemId, attempt: u32, delay: f64, message: String },
-    /// A stage failed on an item for good.
+    /// A try failed. Every `stage_started` has exactly one `stage_finished`, `stage_failed` or `stage_cancelled`.
     StageFailed {
         stage: StageName,
         item: ItemId,
@@ -191,3 +192,26 @@ pub struct QueueSample {
     /// Its places.
     pub places: u64,
 }
+
+/// The names of all events, as they stand in `event`.
+pub(super) const NAMES: &[&str] = &[
+    "run_started",
+    "item_listed",
+    "source_ended",
+    "item_skipped",
+    "item_admitted",
+    "stage_started",
+    "stage_finished",
+    "stage_retried",
+    "stage_failed",
+    "stage_cancelled",
+    "request",
+    "item_finished",
+    "item_failed",
+    "overdraft",
+    "limit_changed",
+    "stalled",
+    "sample",
+    "stopping",
+    "run_finished",
+];

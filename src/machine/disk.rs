@@ -14,10 +14,10 @@ pub fn free_disk(folder: &Path) -> Option<u64> {
 #[cfg(target_os = "linux")]
 pub fn is_in_memory(folder: &Path) -> bool {
     /// `TMPFS_MAGIC` and `RAMFS_MAGIC` of `statfs(2)`.
-    const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58f6];
+    const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
     nearest_existing(folder)
         .and_then(|folder| rustix::fs::statfs(folder).ok())
-        .is_some_and(|disk| IN_MEMORY.contains(&(disk.f_type as i64)))
+        .is_some_and(|disk| IN_MEMORY.contains(&(disk.f_type as u64)))
 }
 
 /// Whether what is written in a folder stays in memory; not known here.

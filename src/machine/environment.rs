@@ -1,4 +1,4 @@
-//! What a platform grants through environment variables: AWS Lambda and SLURM.
+//! What a platform grants through environment variables: AWS Lambda, SLURM and Cloud Run jobs.
 
 use super::Granted;
 
@@ -8,6 +8,8 @@ const LAMBDA_MEGABYTES_PER_CORE: u64 = 1_769;
 
 const LAMBDA_MEMORY: &str = "AWS_LAMBDA_FUNCTION_MEMORY_SIZE";
 const SLURM_CORES: [&str; 2] = ["SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE"];
+/// The tasks of a SLURM array and of a Cloud Run job.
+const SHARDS: [&str; 2] = ["SLURM_ARRAY_TASK_COUNT", "CLOUD_RUN_TASK_COUNT"];
 const SLURM_MEMORY_OF_NODE: &str = "SLURM_MEM_PER_NODE";
 const SLURM_MEMORY_OF_CORE: &str = "SLURM_MEM_PER_CPU";
 
@@ -33,6 +35,11 @@ pub(super) fn memory(variable: Variable, cores: u64) -> Vec<Granted> {
         Granted::new(mebibytes(megabytes).saturating_mul(cores), source)
     });
     whole.chain(of_cores).collect()
+}
+
+/// How many processes share the whole job; `None` where nothing says so.
+pub(super) fn shards(variable: Variable) -> Option<Granted> {
+    SHARDS.iter().find_map(|name| Some(Granted::new(number(variable, name)?, *name)))
 }
 
 /// A positive whole number; SLURM writes 0 for "all there is", which is no limit.

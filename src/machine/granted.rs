@@ -25,4 +25,6 @@ pub struct Machine {
     pub memory: Granted,
     /// Open files, sockets included.
     pub descriptors: Granted,
+    /// Processes that share the whole job; at least 1.
+    pub shards: Granted,
 }

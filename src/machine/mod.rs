@@ -34,7 +34,8 @@ impl Machine {
         let cores = cores(kernel, variable, root);
         let memory = memory(kernel, variable, root, cores.value);
         let descriptors = Granted::new(kernel.descriptors, "RLIMIT_NOFILE");
-        Self { cores, memory, descriptors }
+        let shards = environment::shards(variable).unwrap_or_else(|| Granted::new(1, "one process"));
+        Self { cores, memory, descriptors, shards }
     }
 }
 

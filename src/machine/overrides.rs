@@ -14,13 +14,15 @@ pub struct Overrides {
     pub memory: Option<u64>,
     /// Descriptors.
     pub descriptors: Option<u64>,
+    /// Processes that share the whole job.
+    pub shards: Option<u64>,
 }
 
 /// Why a text names no machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OverrideError {
     /// An entry without `=`, or with an unknown name.
-    #[error("expected `cores=`, `memory=` or `descriptors=`, found `{0}`")]
+    #[error("expected `cores=`, `memory=`, `descriptors=` or `shards=`, found `{0}`")]
     UnknownFigure(String),
     /// A count that is no whole number of at least 1.
     #[error("`{name}` expects a whole number of at least 1, found `{found}`")]
@@ -61,6 +63,7 @@ impl Overrides {
             cores: pick(self.cores, &machine.cores),
             memory: pick(self.memory, &machine.memory),
             descriptors: pick(self.descriptors, &machine.descriptors),
+            shards: pick(self.shards, &machine.shards),
         }
     }
 
@@ -72,6 +75,7 @@ impl Overrides {
             "cores" => (&mut self.cores, count(name, figure)?),
             "memory" => (&mut self.memory, size(figure)?),
             "descriptors" => (&mut self.descriptors, count(name, figure)?),
+            "shards" => (&mut self.shards, count(name, figure)?),
             _ => return Err(unknown()),
         };
         match slot.replace(value) {

@@ -166,6 +166,13 @@ fn an_address_space_below_the_physical_memory_counts() {
 }
 
 #[test]
+fn the_tasks_of_an_array_share_the_job() {
+    assert_eq!(machine(&large(), &[], &[]).shards, Granted::new(1, "one process"));
+    let array = machine(&large(), &[("SLURM_ARRAY_TASK_COUNT", "8")], &[]);
+    assert_eq!(array.shards, Granted::new(8, "SLURM_ARRAY_TASK_COUNT"));
+}
+
+#[test]
 fn figures_of_another_machine_replace_the_detected_ones() {
     let detected = machine(&large(), &[], &[]);
     let planned = "cores=8, memory=16GiB".parse::<Overrides>().unwrap().over(&detected);
@@ -177,8 +184,8 @@ fn figures_of_another_machine_replace_the_detected_ones() {
 #[test]
 fn a_text_that_names_no_machine_is_refused_with_what_was_found() {
     let cases = [
-        ("cpus=4", "expected `cores=`, `memory=` or `descriptors=`, found `cpus=4`"),
-        ("cores", "expected `cores=`, `memory=` or `descriptors=`, found `cores`"),
+        ("cpus=4", "expected `cores=`, `memory=`, `descriptors=` or `shards=`, found `cpus=4`"),
+        ("cores", "expected `cores=`, `memory=`, `descriptors=` or `shards=`, found `cores`"),
         ("cores=0", "`cores` expects a whole number of at least 1, found `0`"),
         ("memory=lots", "`memory` expects a size such as `256GiB`, found `lots`"),
         ("cores=1,cores=2", "`cores` is named twice"),

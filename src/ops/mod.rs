@@ -1,12 +1,44 @@
 //! The ops, one file each.
 
 mod blocks;
-pub mod calc;
+mod calc;
 mod codes;
-pub mod composite;
-pub mod mask;
+mod composite;
+mod encode;
+mod fetch;
+mod file_pattern;
+mod glob;
+mod list;
+mod list_file;
+mod listed;
+mod mask;
 mod number;
 mod rasters;
-pub mod stats;
+mod read;
+mod stats;
 #[cfg(test)]
 mod testing;
+mod warp;
+mod write;
+
+use crate::contract::{OpEntry, Registry};
+
+/// Every op; a new one is its file and its line here.
+static TABLE: &[OpEntry] = &[
+    list::ENTRY,
+    glob::ENTRY,
+    fetch::ENTRY,
+    read::ENTRY,
+    calc::ENTRY,
+    mask::ENTRY,
+    warp::ENTRY,
+    composite::ENTRY,
+    stats::ENTRY,
+    encode::ENTRY,
+    write::ENTRY,
+];
+
+/// The ops of the program.
+pub fn registry() -> Registry {
+    Registry::new(TABLE)
+}

@@ -1,141 +1,29 @@
 //! The resolved pipeline: every number with its derivation, the typed graph.
 //!
-//! This is the only module that names `petgraph`.
+//! [`resolve`] reads aloud what happens; each step has a file of its own. This is the only module that names
+//! `petgraph`.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+pub mod codes;
+mod defaults;
+mod demand;
+mod flow;
+mod graph;
+mod memory_total;
+mod outline;
+mod parallelism;
+mod ports;
+mod resolve;
+mod resolved;
+mod resources;
+mod run_options;
+mod sizes;
+mod stages;
+mod unit;
+mod unused;
 
-use crate::config::{Isolation, MaxFailures, OnError};
-use crate::contract::{Op, Port};
-use crate::ids::{ResourceName, StageName};
-use crate::machine::Machine;
-use crate::remote::RetryPolicy;
+pub use defaults::{CONNECTIONS, CORES, DESCRIPTORS, MEMORY, SCRATCH, WRITERS};
+pub use resolve::resolve;
+pub use resolved::{Limit, MemoryDemand, MemoryPart, MemoryTotal, Plan, ResourcePlan, RunPlan, StagePlan};
 
-/// What a run does and may use.
-#[derive(Clone)]
-pub struct Plan {
-    /// The pipeline's name.
-    pub name: String,
-    /// The pipeline's file.
-    pub pipeline: PathBuf,
-    /// What it was planned for.
-    pub machine: Machine,
-    /// Resources in canonical order: run-wide first, then by declaration, defaults last.
-    pub resources: Vec<ResourcePlan>,
-    /// Stages in topological order, ties by declaration.
-    pub stages: Vec<StagePlan>,
-    /// What holds for the whole run.
-    pub run: RunPlan,
-}
-
-/// One resource.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ResourcePlan {
-    /// Its name.
-    pub name: ResourceName,
-    /// Its limit.
-    pub limit: Limit,
-    /// The limit as arithmetic: `floor(40% × 15.2 GiB [cgroup memory.max] ÷ 2 GiB) = 3`.
-    pub derivation: String,
-    /// Whether the pipeline declares it; else it is a default.
-    pub is_declared: bool,
-}
-
-/// The limit of a resource.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Limit {
-    /// A fixed count.
-    Slots(u64),
-    /// A count found by measuring.
-    Adaptive {
-        /// Never below.
-        from: u64,
-        /// Never above.
-        to: u64,
-    },
-    /// A budget.
-    Bytes(u64),
-    /// Tokens (requests or items) per second.
-    Rate {
-        /// Tokens per second.
-        per_second: f64,
-        /// Tokens at once after a pause.
-        burst: u64,
-        /// Whether tokens are bytes.
-        counts_bytes: bool,
-        /// One bucket for each host.
-        per_host: bool,
-    },
-}
-
-/// One stage.
-#[derive(Clone)]
-pub struct StagePlan {
-    /// Its name.
-    pub name: StageName,
-    /// The op's name.
-    pub op_name: String,
-    /// The op.
-    pub op: Arc<dyn Op>,
-    /// The port of its input; `None` for a source.
-    pub accepts: Option<Port>,
-    /// The port of its output.
-    pub gives: Port,
-    /// Where its items come from: indices into `Plan::stages`.
-    pub from: Vec<usize>,
-    /// Where its outputs go: indices, in topological order.
-    pub to: Vec<usize>,
-    /// Slots that one piece of work takes, in canonical order; per request where requests are made.
-    pub slots: Vec<(ResourceName, u64)>,
-    /// Rates that one piece of work takes a token of, in canonical order.
-    pub rates: Vec<ResourceName>,
-    /// How much memory it counts for: as measured, or an explicit amount.
-    pub memory: MemoryDemand,
-    /// Whether slots, rates, timeout and retry are per request.
-    pub is_per_request: bool,
-    /// Places of the queue into it.
-    pub queue: usize,
-    /// Where `queue` comes from: `declared`, or the feeders it is the sum of.
-    pub queue_derivation: String,
-    /// How many items it works on at most, and the resource that binds it.
-    pub parallelism: usize,
-    /// The resource that binds `parallelism`.
-    pub bound_by: Option<ResourceName>,
-    /// Of one request, or of one try elsewhere.
-    pub timeout: Option<Duration>,
-    /// Of one request, or of one try elsewhere.
-    pub retry: RetryPolicy,
-    /// What a failed item does to the run.
-    pub on_error: OnError,
-    /// Where it runs.
-    pub isolation: Isolation,
-    /// The options that can change a result.
-    pub manifest: serde_json::Value,
-}
-
-/// How a stage counts in an item's reservation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemoryDemand {
-    /// What the op says for the item's form.
-    Measured,
-    /// An amount that the pipeline names instead.
-    Declared(u64),
-}
-
-/// What holds for the whole run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunPlan {
-    /// When the run gives up.
-    pub max_failures: Option<MaxFailures>,
-    /// How long running items may go on after the first signal; `None` for as long as they take.
-    pub grace: Option<Duration>,
-    /// GDAL's block cache in bytes, and its derivation.
-    pub gdal_cache: (u64, String),
-    /// The folder for temporaries.
-    pub scratch: PathBuf,
-    /// The ledger's file.
-    pub ledger: PathBuf,
-    /// The unit: slots that an item holds from admission to its last byte.
-    pub unit: Vec<(ResourceName, u64)>,
-}
+#[cfg(test)]
+pub(crate) mod tests;

@@ -82,6 +82,15 @@ impl Window {
         self.width * self.height
     }
 
+    /// The smallest window that covers both.
+    #[must_use]
+    pub fn covering(&self, other: &Window) -> Window {
+        let (col, row) = (self.col.min(other.col), self.row.min(other.row));
+        let right = (self.col + self.width).max(other.col + other.width);
+        let bottom = (self.row + self.height).max(other.row + other.height);
+        Window { col, row, width: right - col, height: bottom - row }
+    }
+
     /// The window with `margin` more pixels on every side, cut to a grid of `width` × `height`.
     pub fn grown(&self, margin: u64, width: u64, height: u64) -> Window {
         let col = self.col.saturating_sub(margin);

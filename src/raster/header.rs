@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{BandDescription, DataType, Grid};
+use super::{BandDescription, ControlPoints, DataType, Grid, Placement};
 
 /// The bytes of a file that are at hand: all of them, or the ranges that an item needs.
 #[derive(Clone, Debug)]
@@ -38,10 +38,23 @@ pub struct Header {
     pub grid: Arc<Grid>,
     /// How the file says where it lies.
     pub georeference: Georeference,
+    /// The control points, where it has any.
+    pub control_points: Option<Arc<ControlPoints>>,
     /// The bands, in file order.
     pub bands: Vec<BandHeader>,
     /// Metadata of the whole file: (domain or empty, key, value).
     pub tags: Arc<Vec<(String, String, String)>>,
+}
+
+impl Header {
+    /// How the image is placed where its grid does not tell.
+    pub fn placement(&self) -> Placement {
+        match (self.georeference, &self.control_points) {
+            (Georeference::ControlPoints, Some(points)) => Placement::ControlPoints(Arc::clone(points)),
+            (Georeference::RationalPolynomials, _) => Placement::RationalPolynomials,
+            _ => Placement::Affine,
+        }
+    }
 }
 
 /// How a file says where it lies.
@@ -62,7 +75,7 @@ pub enum Georeference {
 pub struct BandHeader {
     /// The type of a pixel.
     pub data_type: DataType,
-    /// Whether pixels are complex; those are read as their modulus or refused.
+    /// Whether pixels are complex; those are refused by `read`, `data_type` being that of a part.
     pub is_complex: bool,
     /// Whether it is the alpha band of the others.
     pub is_alpha: bool,
@@ -70,7 +83,7 @@ pub struct BandHeader {
     pub has_mask: bool,
     /// Columns × rows of a block.
     pub block: (u64, u64),
-    /// Sizes of the overviews, largest first.
+    /// Sizes of the overviews, in file order; none where the file has a mask and its overviews have not.
     pub overviews: Vec<(u64, u64)>,
     /// Name, nodata, unit, scale, colours.
     pub description: BandDescription,

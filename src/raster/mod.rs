@@ -4,31 +4,57 @@
 
 mod band;
 mod band_test;
+mod blocks;
 mod control_points;
 pub mod crs;
 mod data_type;
 mod dilate;
+mod error;
 mod ffi;
 mod grid;
 mod header;
+mod init;
+mod inspect;
 mod member;
+mod message;
+pub mod nodata;
+mod open;
 pub mod polygons;
+pub mod ranges;
+mod read;
 pub mod reduce;
+mod resample;
 mod resampling;
+#[cfg(test)]
+pub(crate) mod sample;
 pub mod statistics;
+mod suspect;
+#[cfg(test)]
+mod tests;
+pub mod tiff;
+mod tiling;
 mod transformer;
+mod validity;
 mod values;
 pub mod warp;
 
+pub(crate) use band::with_pixels;
 pub use band::{Band, BandDescription, BandPixels, Pixel, Validity};
 pub use band_test::BandTest;
+pub use blocks::{BlockNeed, BlockRanges, block_ranges};
 pub use control_points::{ControlPoint, ControlPoints, Placement};
 pub use data_type::DataType;
 pub use dilate::Selection;
+pub use error::{Answer, RasterError};
 pub use grid::{Crs, Grid, Window};
 pub use header::{BandHeader, FileBytes, Georeference, Header};
+pub use init::initialise;
 pub use member::{Member, Raster};
+pub use open::{Opened, Source};
+pub use read::ReadRequest;
+pub use resample::{GridMap, Misaligned, coarser};
 pub use resampling::Resampling;
+pub use tiling::{NamedGrid, Tile};
 pub use transformer::{NoOperation, Transformer};
 pub(crate) use values::with_pixel_type;
 pub use values::{Encoding, Neighbour, nodata_of_type, row_order};

@@ -6,7 +6,7 @@ use std::ops::Range;
 use ndarray::s;
 
 use super::{Band, BandPixels, DataType, Pixel, Validity};
-use crate::with_pixels;
+use crate::raster::with_pixels;
 
 /// Runs the same code with the Rust type of a [`DataType`]: `with_pixel_type!(data_type, T => …)`.
 macro_rules! with_pixel_type {

@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;
 
-use crate::config::{Fault, Span, Spanned};
-use crate::units::parse_duration;
+use crate::config::{Access, Fault, Span, Spanned, from_value};
+use crate::units::TimeSpan;
 
 /// How the addresses below one prefix are reached.
 #[derive(Clone, Default, Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ pub struct AccessOptions {
 }
 
 /// A service that signs addresses.
-#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SignOptions {
     /// The address that is asked, in which `{href}` is replaced by the percent-encoded address of the object. Its
@@ -45,7 +45,7 @@ pub struct SignOptions {
     pub url: String,
     /// How long a signed address is used before it is asked for again, a time such as `"45m"`. A `403` asks again
     /// at once.
-    pub valid: String,
+    pub valid: TimeSpan,
 }
 
 /// The rules of all prefixes.
@@ -76,6 +76,24 @@ pub(super) struct Sign {
 }
 
 impl AccessRules {
+    /// Checks the `[access]` tables of a pipeline.
+    ///
+    /// # Errors
+    /// Every fault of every table.
+    pub fn compile(tables: &[(Spanned<String>, Access)]) -> Result<Self, Vec<Fault>> {
+        let (mut rules, mut faults) = (Vec::new(), Vec::new());
+        for (prefix, access) in tables {
+            let span = &access.options.span;
+            let rule =
+                from_value(&access.options).and_then(|options| AccessRule::new(prefix, &options, span));
+            match rule {
+                Ok(rule) => rules.push(rule),
+                Err(found) => faults.extend(found),
+            }
+        }
+        if faults.is_empty() { Ok(Self(rules)) } else { Err(faults) }
+    }
+
     /// These rules.
     pub fn new(rules: Vec<AccessRule>) -> Self {
         Self(rules)
@@ -115,7 +133,8 @@ impl AccessRule {
             && url.host() == self.prefix.host()
             && url.port_or_known_default() == self.prefix.port_or_known_default();
         let folder = self.prefix.path().trim_end_matches('/');
-        same_host && url.path().strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        same_host
+            && url.path().strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 }
 
@@ -141,33 +160,25 @@ fn check_prefix(prefix: &Spanned<String>, faults: &mut Vec<Fault>) -> Option<Url
 fn check_headers(headers: &BTreeMap<String, String>, span: &Span, faults: &mut Vec<Fault>) -> HeaderMap {
     let mut checked = HeaderMap::new();
     for (name, value) in headers {
-        match (name.parse::<HeaderName>(), HeaderValue::from_str(value)) {
-            (Ok(name), Ok(mut value)) => {
-                value.set_sensitive(true);
-                checked.insert(name, value);
-            }
-            _ => {
-                let message = format!("header `{name}` has a name or a value that HTTP does not allow");
-                faults.push(Fault::error("access-header", span.clone(), message));
-            }
-        }
+        let (Ok(name), Ok(mut value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value)) else {
+            let message = format!("header `{name}` has a name or a value that HTTP does not allow");
+            faults.push(Fault::error("access-header", span.clone(), message));
+            continue;
+        };
+        value.set_sensitive(true);
+        checked.insert(name, value);
     }
     checked
 }
 
 fn check_sign(sign: &SignOptions, span: &Span, faults: &mut Vec<Fault>) -> Option<Sign> {
-    let valid = parse_duration(&sign.valid);
-    if valid.is_none() {
-        let message = format!("`{}` is not a time", sign.valid);
-        faults.push(Fault::error("access-sign", span.clone(), message).help("write for example `\"45m\"`"));
-    }
     let is_address = Url::parse(&sign.url).is_ok_and(|url| url.has_host());
     if !is_address || !sign.url.contains("{href}") {
         let message = format!("`{}` is not an address with `{{href}}` in it", sign.url);
         faults.push(Fault::error("access-sign", span.clone(), message));
         return None;
     }
-    valid.map(|valid| Sign { url: sign.url.clone(), valid })
+    Some(Sign { url: sign.url.clone(), valid: sign.valid.0 })
 }
 
 impl fmt::Debug for AccessRule {
@@ -222,7 +233,10 @@ pub(super) mod tests {
 
     #[test]
     fn the_longest_prefix_wins() {
-        let rules = AccessRules::new(vec![rule("https://h.example", ("x", "1")), rule("https://h.example/a", ("x", "2"))]);
+        let rules = AccessRules::new(vec![
+            rule("https://h.example", ("x", "1")),
+            rule("https://h.example/a", ("x", "2")),
+        ]);
         let header = |url| rules.for_url(&Url::parse(url).expect(url)).map(|rule| rule.headers["x"].clone());
         assert_eq!(header("https://h.example/a/b").expect("covered"), "2");
         assert_eq!(header("https://h.example/b").expect("covered"), "1");
@@ -231,16 +245,21 @@ pub(super) mod tests {
 
     #[test]
     fn secrets_are_not_shown() {
-        let shown = format!("{:?}", AccessRules::new(vec![rule("https://h.example", ("authorization", "hunter2"))]));
+        let shown =
+            format!("{:?}", AccessRules::new(vec![rule("https://h.example", ("authorization", "hunter2"))]));
         assert!(shown.contains("h.example") && !shown.contains("hunter2"), "{shown}");
     }
 
     #[test]
     fn what_cannot_be_used_is_a_fault() {
         let headers = BTreeMap::from([("bad name".to_owned(), "x".to_owned())]);
-        let sign = Some(SignOptions { url: "https://h.example/sign".into(), valid: "1m".into() });
+        let sign = Some(SignOptions {
+            url: "https://h.example/sign".into(),
+            valid: TimeSpan(Duration::from_mins(1)),
+        });
         let options = AccessOptions { headers, sign, ..AccessOptions::default() };
-        let faults = AccessRule::new(&Spanned::new("h.example".into(), 3..9), &options, &(10..20)).expect_err("faults");
+        let faults = AccessRule::new(&Spanned::new("h.example".into(), 3..9), &options, &(10..20))
+            .expect_err("faults");
         let codes: std::collections::BTreeSet<_> = faults.iter().map(|fault| fault.code).collect();
         assert_eq!(codes.into_iter().collect::<Vec<_>>(), ["access-header", "access-prefix", "access-sign"]);
     }

@@ -12,8 +12,8 @@ use reqwest::{Method, StatusCode};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use super::error::innermost;
 use super::RequestError;
+use super::error::innermost;
 use crate::events::{Emitter, Event};
 use crate::ids::{ItemId, StageName};
 use crate::resources::{LeaseSet, Outcome};
@@ -120,8 +120,6 @@ pub(super) struct Answer {
     pub(super) deadline: Option<(Instant, Duration)>,
     pub(super) stall: Duration,
     pub(super) account: Account,
-    /// Compressed by the server, against the request's wish.
-    pub(super) is_gzip: bool,
 }
 
 impl Answer {
@@ -182,7 +180,7 @@ impl Answer {
             return Err(RequestError::Truncated { url: self.shown.clone(), received, expected });
         }
         let seconds = self.account.begun.elapsed().as_secs_f64();
-        self.account.outcome = Some(Outcome::Served { bytes: received, seconds });
+        self.account.outcome.get_or_insert(Outcome::Served { bytes: received, seconds });
         Ok(None)
     }
 
@@ -240,7 +238,9 @@ pub(super) async fn reason_in(mut answer: Answer) -> String {
 
 fn from_json(text: &str) -> Option<String> {
     let json: serde_json::Value = serde_json::from_str(text).ok()?;
-    ["description", "detail", "message", "error"].iter().find_map(|key| Some(json.get(key)?.as_str()?.to_owned()))
+    ["description", "detail", "message", "error"]
+        .iter()
+        .find_map(|key| Some(json.get(key)?.as_str()?.to_owned()))
 }
 
 fn from_xml(text: &str) -> Option<String> {

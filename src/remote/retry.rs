@@ -25,7 +25,7 @@ impl Default for RetryPolicy {
             tries: 5,
             first_delay: Duration::from_millis(500),
             max_delay: Duration::from_secs(30),
-            total: Duration::from_secs(300),
+            total: Duration::from_mins(5),
         }
     }
 }
@@ -63,9 +63,9 @@ impl Tries {
         Self { policy: *policy, delays, begun: Instant::now(), made: 1 }
     }
 
-    /// Begins the total limit anew, for a first try that had to wait for its resources.
-    pub fn restart(&mut self) {
-        self.begun = Instant::now();
+    /// Counts the total limit from a later moment, for a first try that had to wait for its resources.
+    pub fn restart(&mut self, begun: Instant) {
+        self.begun = begun;
     }
 
     /// How many were made, the one under way included.

@@ -14,7 +14,7 @@ use super::Outcome;
 use super::pace::{Pace, Round};
 
 /// What a throttled request leaves of the limit.
-const AFTER_THROTTLING: f64 = 0.75;
+const AFTER_THROTTLING: f64 = 0.8;
 /// What a slow round leaves of the limit: below the knee, so that the best pace is seen again.
 const AFTER_SLOWNESS: f64 = 0.6;
 /// A round this many times as long as at the best is slow.
@@ -193,15 +193,16 @@ mod tests {
         let mut controller = Controller::new(2, 100, 2);
         let limits: Vec<u64> = (0..4).map(|_| round(&mut controller, 1.0).unwrap().to).collect();
         assert_eq!(limits, [4, 8, 16, 32]);
-        assert_eq!(throttle(&mut controller), Some(Change { from: 32, to: 24, reason: "throttled" }));
+        assert_eq!(throttle(&mut controller), Some(Change { from: 32, to: 25, reason: "throttled" }));
         let limits: Vec<u64> = (0..3).map(|_| round(&mut controller, 1.0).unwrap().to).collect();
-        assert_eq!(limits, [25, 26, 27]);
+        assert_eq!(limits, [26, 27, 28]);
     }
 
     #[test]
     fn stays_within_its_bounds() {
         let mut controller = Controller::new(3, 5, 99);
         assert_eq!((controller.limit(), round(&mut controller, 1.0)), (5, None));
+        assert_eq!(throttle(&mut controller).unwrap().to, 4);
         assert_eq!(throttle(&mut controller).unwrap().to, 3);
         assert_eq!(throttle(&mut controller), None);
         assert_eq!(controller.limit(), 3);
@@ -215,8 +216,8 @@ mod tests {
             .filter_map(|_| controller.observe(began, Outcome::Throttled, true))
             .map(|change| change.to)
             .collect();
-        assert_eq!(limits, [48]);
-        assert_eq!(throttle(&mut controller).unwrap().to, 36, "work begun after it counts again");
+        assert_eq!(limits, [51], "64 × 0.8");
+        assert_eq!(throttle(&mut controller).unwrap().to, 40, "work begun after it counts again");
     }
 
     #[test]
@@ -251,7 +252,7 @@ mod tests {
         while throttle(&mut controller).is_some() {}
         assert_eq!(controller.limit(), 1);
         let limits: Vec<u64> = (0..7).map(|_| round(&mut controller, 1.0).unwrap().to).collect();
-        assert_eq!(limits, [2, 4, 8, 16, 32, 48, 49], "64 × 0.75 = 48 is the threshold");
+        assert_eq!(limits, [2, 4, 8, 16, 32, 51, 52], "64 × 0.8 = 51 is the threshold");
     }
 
     #[test]

@@ -64,17 +64,18 @@ fn resolution<'de, D: Deserializer<'de>>(from: D) -> Result<Spanned<(f64, f64)>,
     Spanned::<Resolution>::deserialize(from).map(|found| found.map(|Resolution(x, y)| (x, y)))
 }
 
-struct Resolution(f64, f64);
+/// The size of a pixel, both sides above 0: one number, or `[x, y]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Resolution(pub f64, pub f64);
 
 impl<'de> Deserialize<'de> for Resolution {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let found = from.deserialize_any(ResolutionVisitor)?;
         let is_positive = |size: f64| size.is_finite() && size > 0.0;
-        match is_positive(found.0) && is_positive(found.1) {
-            true => Ok(found),
-            false => {
-                Err(D::Error::custom(format!("expected {RESOLUTION}, found {} and {}", found.0, found.1)))
-            }
+        if is_positive(found.0) && is_positive(found.1) {
+            Ok(found)
+        } else {
+            Err(D::Error::custom(format!("expected {RESOLUTION}, found {} and {}", found.0, found.1)))
         }
     }
 }

@@ -37,9 +37,10 @@ impl Check<'_> {
         let message = format!("`{key}` is a stage key, not an option of `{op}`");
         let table = place.value.span.clone();
         let is_header = self.text.get(table.clone()).is_some_and(|text| text.starts_with('['));
-        let help = match is_header {
-            true => format!("`{key}` is a stage key; move it above line {}", self.line(table.start)),
-            false => format!("`{key}` is a stage key; move it out of `{op}`, beside it"),
+        let help = if is_header {
+            format!("`{key}` is a stage key; move it above line {}", self.line(table.start))
+        } else {
+            format!("`{key}` is a stage key; move it out of `{op}`, beside it")
         };
         let related = if is_header { "everything below this line belongs to the op" } else { "" };
         let fault = Fault::error(MISPLACED_KEY, span.clone(), message).help(help);
@@ -88,12 +89,22 @@ pub(super) fn bad_name(place: &Place<'_>, name: &Json) -> Fault {
         .help("names are made of letters, digits, `-` and `_`, and begin with a letter or a digit")
 }
 
-/// A key that must be there.
-pub(super) fn missing(place: &Place<'_>, rule: &Json, property: &Json) -> Fault {
+/// A key that must be there; silent where an unknown key is near it, since that fault says it better.
+pub(super) fn missing(place: &Place<'_>, rule: &Json, property: &Json) -> Option<Fault> {
     let key = property.as_str().unwrap_or_default();
+    if is_misspelt(place, rule, &[key]) {
+        return None;
+    }
     let fault = Fault::error(MISSING_KEY, place.name_span(), format!("{} has no `{key}`", place.called()));
     let about = description(rule, key);
-    fault.help(if about.is_empty() { format!("add `{key} = …`") } else { about })
+    Some(fault.help(if about.is_empty() { format!("add `{key} = …`") } else { about }))
+}
+
+/// Whether the table has an unknown key that is near one of these.
+pub(super) fn is_misspelt(place: &Place<'_>, rule: &Json, keys: &[&str]) -> bool {
+    let is_unknown = |key: &str| rule["properties"].get(key).is_none();
+    let is_near = |key: &str| is_unknown(key) && nearest(key, keys.iter().copied()).is_some();
+    place.value.as_table().is_some_and(|table| table.entries.iter().any(|(key, _)| is_near(key.as_str())))
 }
 
 fn property_names(rule: &Json) -> Vec<&str> {

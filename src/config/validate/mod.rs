@@ -33,7 +33,7 @@ impl Check<'_> {
         match error.kind() {
             Kind::AdditionalProperties { unexpected } => self.unknown_keys(&place, rule, unexpected),
             Kind::PropertyNames { error } => vec![keys::bad_name(&place, error.instance())],
-            Kind::Required { property } => vec![keys::missing(&place, rule, property)],
+            Kind::Required { property } => keys::missing(&place, rule, property).into_iter().collect(),
             Kind::AnyOf { context } => self.best_branch(&place, rule, "anyOf", context),
             Kind::OneOfNotValid { context } | Kind::OneOfMultipleValid { context } => {
                 self.best_branch(&place, rule, "oneOf", context)

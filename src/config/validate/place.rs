@@ -54,14 +54,18 @@ impl<'a> Place<'a> {
 
     /// `` `stages.x` ``; the root is `the pipeline`.
     pub(super) fn called(&self) -> String {
-        match self.path.is_empty() {
-            true => "the pipeline".to_owned(),
-            false => format!("`{}`", self.path.join(".")),
-        }
+        if self.path.is_empty() { "the pipeline".to_owned() } else { format!("`{}`", self.path.join(".")) }
     }
 
-    /// `` `x` `` for what is entered last.
+    /// `` `x` ``, or ``entry 2 of `x` ``, for what is entered last.
     pub(super) fn short(&self) -> String {
-        self.path.last().map_or_else(|| self.called(), |name| format!("`{name}`"))
+        match self.path.as_slice() {
+            [.., list, index] if self.key.is_none() => {
+                let index: usize = index.parse().unwrap_or_default();
+                format!("entry {} of `{list}`", index + 1)
+            }
+            [.., name] => format!("`{name}`"),
+            [] => self.called(),
+        }
     }
 }

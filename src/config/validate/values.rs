@@ -45,6 +45,9 @@ pub(super) fn wrong_type(place: &Place<'_>, expected: &str) -> Fault {
     let found = place.value.described();
     let fault = Fault::error(WRONG_TYPE, place.value.span.clone(), format!("{} is {found}", place.short()));
     let fault = fault.labelled(format!("expected {expected}"));
+    if place.is_entry_of("resources") {
+        return fault.help(format!("say what it counts: `{}.slots = …`, `.bytes` or `.rate`", place.path[1]));
+    }
     match &place.value.kind {
         ValueKind::String(text) if expected.contains("integer") || expected.contains("number") => {
             match text.parse::<f64>() {
@@ -72,11 +75,10 @@ pub(super) fn wrong_choice(place: &Place<'_>, options: &Json) -> Fault {
 fn wrong_form(place: &Place<'_>, rule: &Json, pattern: &str) -> Fault {
     let text = shortened(place.value.as_str().unwrap_or_default());
     let fault = Fault::error(WRONG_FORM, place.value.span.clone(), format!("{} is `{text}`", place.short()));
-    let fault = match title(rule) {
+    match title(rule) {
         Some(title) => fault.labelled(format!("expected {title}")),
-        None => fault.labelled(format!("expected a text of the form `{pattern}`")),
-    };
-    fault.help(examples(rule))
+        None => fault.labelled(format!("expected a text of the form `{pattern}`")).help(examples(rule)),
+    }
 }
 
 fn out_of_range(place: &Place<'_>, span: Span, allowed: &str) -> Fault {
@@ -110,7 +112,19 @@ pub(super) fn expected(rule: &Json) -> String {
         Some(Json::String(name)) => vec![in_words(name)],
         _ => Vec::new(),
     };
-    if types.is_empty() { "another value".to_owned() } else { types.join(" or ") }
+    alternatives(&types)
+}
+
+/// `a`, `a or b`, `a, b or c`
+pub(super) fn alternatives(names: &[impl AsRef<str>]) -> String {
+    match names {
+        [] => "another value".to_owned(),
+        [only] => only.as_ref().to_owned(),
+        [others @ .., last] => {
+            let others: Vec<&str> = others.iter().map(AsRef::as_ref).collect();
+            format!("{} or {}", others.join(", "), last.as_ref())
+        }
+    }
 }
 
 /// Titles of quantities are fragments, made to follow `expected`.

@@ -6,6 +6,7 @@
 mod areal;
 mod band;
 mod error;
+mod footprint;
 mod lattice;
 mod pixel_map;
 mod pixels;
@@ -14,11 +15,14 @@ mod region;
 mod run;
 mod scale;
 mod source;
+mod target;
 
 pub use error::WarpError;
+pub use footprint::Footprint;
 pub use pixel_map::PixelMap;
 pub use run::Warp;
 pub use source::{SourceImage, SourceOptions};
+pub use target::{FreeTarget, Target};
 
 #[cfg(test)]
 mod tests;

@@ -1,21 +1,24 @@
 //! Which part of the source a window of the target needs.
 
-use super::lattice::{Coordinates, Lattice, Patch, intersection};
+use super::lattice::{Coordinates, Lattice, Places, intersection};
 use crate::raster::Window;
 
 /// The smallest part of an image of this size that holds all that `window` needs; `None` where it needs nothing.
 ///
 /// Within a patch source coordinates are bilinear, so their extremes lie at the corners: the part is exact but for
 /// `reach`, the pixels that a kernel looks beyond its centre.
-pub fn source_window(
+pub(super) fn source_window(
     lattice: &Lattice,
     source: (u64, u64),
     reach: (f64, f64),
     window: &Window,
 ) -> Option<Window> {
     let mut corners = Coordinates::default();
-    let parts = lattice.patches(window).into_iter().filter_map(|patch| {
-        fill_corners(lattice, &patch, window, &mut corners)?;
+    let parts = lattice.patches(window).filter_map(|patch| {
+        let area = intersection(&patch.area, window)?;
+        let places =
+            if patch.corners.is_some() { Places::outer_corners(&area) } else { Places::corners(&area) };
+        lattice.fill(&patch, &places, &mut corners);
         let (left, right) = pixels(&corners.x, reach.0, source.0)?;
         let (top, bottom) = pixels(&corners.y, reach.1, source.1)?;
         Some((left, top, right, bottom))
@@ -27,16 +30,6 @@ pub fn source_window(
         width: right - left,
         height: bottom - top,
     })
-}
-
-/// Puts the source coordinates of a patch's corners, cut to the window, into `corners`; of every pixel's corners
-/// where the patch has no rule.
-fn fill_corners(lattice: &Lattice, patch: &Patch, window: &Window, corners: &mut Coordinates) -> Option<()> {
-    let part = intersection(&patch.area, window)?;
-    let from = (part.col as f64, part.row as f64);
-    let (columns, rows) = (part.width as usize + 1, part.height as usize + 1);
-    lattice.fill(patch, from, (columns, rows), corners);
-    Some(())
 }
 
 /// The pixels of one axis between the smallest and largest coordinate, widened by `reach` and cut to the image.

@@ -1,0 +1,260 @@
+//! The arguments as they are typed.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::cli::render::Format;
+use crate::cli::{CheckRequest, Exit, PlanRequest, Request, RunRequest, Verbosity, output};
+use crate::config::nearest;
+use crate::machine::Overrides;
+
+/// Runs a raster job that one TOML file declares, bounded by what the machine grants.
+#[derive(Debug, Parser)]
+#[command(name = "gisrun", version, arg_required_else_help = true, args_conflicts_with_subcommands = true)]
+#[command(after_help = "A pipeline whose name is that of a command is run as `./check`.")]
+pub(super) struct Typed {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    run: RunArguments,
+}
+
+#[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+struct RunArguments {
+    /// The pipeline to run
+    #[arg(value_name = "PIPELINE")]
+    pipeline: Option<PathBuf>,
+    #[command(flatten)]
+    sets: Sets,
+    #[command(flatten)]
+    machine: MachineArgument,
+    /// Forget what earlier runs did, and run everything
+    #[arg(long, conflicts_with = "retry_failed")]
+    fresh: bool,
+    /// Run only the items that failed before
+    #[arg(long)]
+    retry_failed: bool,
+    /// Run only this item; may be given several times
+    #[arg(long, value_name = "ID")]
+    only: Vec<String>,
+    /// Ask servers whether inputs have changed since they were read
+    #[arg(long)]
+    revalidate: bool,
+    /// Tell errors and the summary alone
+    #[arg(long, short, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Tell of every item
+    #[arg(long, short)]
+    verbose: bool,
+    /// Write the events to this file, one JSON line each
+    #[arg(long, value_name = "PATH")]
+    events: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct Sets {
+    /// Give a parameter a value; may be given several times
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
+    sets: Vec<(String, String)>,
+}
+
+#[derive(Debug, Args)]
+struct MachineArgument {
+    /// Size for another machine: `cores=64,memory=256GiB`
+    #[arg(long, value_name = "SIZES")]
+    machine: Option<Overrides>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Find every error of pipelines at once
+    Check {
+        /// Files, or patterns of files
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<String>,
+        #[command(flatten)]
+        sets: Sets,
+        #[command(flatten)]
+        machine: MachineArgument,
+        /// How faults are written
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+        /// Fail on warnings too
+        #[arg(long)]
+        deny_warnings: bool,
+    },
+    /// Show what a run would do and may use; writes nothing
+    Plan {
+        /// The pipeline
+        #[arg(value_name = "FILE")]
+        pipeline: PathBuf,
+        #[command(flatten)]
+        sets: Sets,
+        #[command(flatten)]
+        machine: MachineArgument,
+    },
+    /// Print the JSON schema of pipelines
+    Schema,
+    /// List the ops, or print the manual of one
+    Ops {
+        /// The op
+        name: Option<String>,
+    },
+    /// Write a starter pipeline, and the schema that editors complete it from
+    Init {
+        /// The file to write; an existing one is left alone
+        #[arg(default_value = "pipeline.toml", value_name = "FILE")]
+        path: PathBuf,
+    },
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the man page
+    #[command(hide = true)]
+    Man,
+}
+
+/// Reads arguments; help, version and mistakes are printed here.
+pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, Exit> {
+    Typed::try_parse_from(arguments).map_err(|error| told(&error))?.into_request()
+}
+
+/// The declaration of all arguments, for completions and the man page.
+pub(super) fn declaration() -> clap::Command {
+    Typed::command()
+}
+
+fn told(error: &clap::Error) -> Exit {
+    let is_wish = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    match error.print() {
+        Ok(()) if is_wish => Exit::Done,
+        _ => Exit::BadInput,
+    }
+}
+
+impl Typed {
+    fn into_request(self) -> Result<Request, Exit> {
+        match self.command {
+            Some(command) => Ok(command.into_request()),
+            None => self.run.into_request(),
+        }
+    }
+}
+
+impl Command {
+    fn into_request(self) -> Request {
+        match self {
+            Self::Check { files, sets, machine, format, deny_warnings } => Request::Check(CheckRequest {
+                files,
+                sets: sets.sets,
+                machine: machine.machine,
+                format,
+                deny_warnings,
+            }),
+            Self::Plan { pipeline, sets, machine } => {
+                Request::Plan(PlanRequest { pipeline, sets: sets.sets, machine: machine.machine })
+            }
+            Self::Schema => Request::Schema,
+            Self::Ops { name } => Request::Ops { name },
+            Self::Init { path } => Request::Init { path },
+            Self::Completions { shell } => Request::Completions { shell },
+            Self::Man => Request::Man,
+        }
+    }
+}
+
+impl RunArguments {
+    fn into_request(self) -> Result<Request, Exit> {
+        let Some(pipeline) = self.pipeline else {
+            output::complain("error: which pipeline? `gisrun PIPELINE`, or `gisrun --help`");
+            return Err(Exit::BadInput);
+        };
+        if let Some(command) = misspelt_command(&pipeline) {
+            let name = pipeline.display();
+            output::complain(&format!(
+                "error: `{name}` is neither a file nor a command; did you mean `{command}`?"
+            ));
+            return Err(Exit::BadInput);
+        }
+        let verbosity = match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        };
+        Ok(Request::Run(RunRequest {
+            pipeline,
+            sets: self.sets.sets,
+            machine: self.machine.machine,
+            fresh: self.fresh,
+            retry_failed: self.retry_failed,
+            only: self.only,
+            revalidate: self.revalidate,
+            verbosity,
+            events: self.events,
+        }))
+    }
+}
+
+/// The command that a word without a file was meant to be.
+fn misspelt_command(pipeline: &Path) -> Option<String> {
+    let word =
+        pipeline.to_str().filter(|word| word.chars().all(char::is_alphabetic) && !pipeline.exists())?;
+    let declaration = declaration();
+    nearest(word, declaration.get_subcommands().map(clap::Command::get_name)).map(str::to_owned)
+}
+
+/// `name=value`
+fn assignment(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.to_owned())),
+        _ => Err("expected `name=value`".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(words: &[&str]) -> Result<Request, Exit> {
+        parse(std::iter::once("gisrun").chain(words.iter().copied()).map(OsString::from))
+    }
+
+    #[test]
+    fn the_declaration_is_sound() {
+        declaration().debug_assert();
+    }
+
+    #[test]
+    fn a_pipeline_alone_is_run() {
+        let request = request(&["job.toml", "--set", "a=b=c", "--only", "x", "--only", "y", "-q"]);
+        let Ok(Request::Run(run)) = request else { panic!("{request:?}") };
+        assert_eq!(run.pipeline, PathBuf::from("job.toml"));
+        assert_eq!(run.sets, [("a".to_owned(), "b=c".to_owned())]);
+        assert_eq!(run.only, ["x", "y"]);
+        assert_eq!(run.verbosity, Verbosity::Quiet);
+    }
+
+    #[test]
+    fn a_pipeline_named_like_a_command_is_run_by_its_path() {
+        assert!(
+            matches!(request(&["./check"]), Ok(Request::Run(run)) if run.pipeline == Path::new("./check"))
+        );
+        assert_eq!(request(&["check"]).err(), Some(Exit::BadInput));
+    }
+
+    #[test]
+    fn contradictions_and_misspelt_commands_are_bad_usage() {
+        for words in
+            [&["job.toml", "--fresh", "--retry-failed"][..], &["chek"], &["job.toml", "--set", "x"], &[]]
+        {
+            assert_eq!(request(words).err(), Some(Exit::BadInput), "{words:?}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What is asked for, checked: the arguments as they are used.
+
+use std::path::PathBuf;
+
+use clap_complete::Shell;
+
+use crate::cli::render::Format;
+use crate::machine::Overrides;
+
+/// One command with all that it needs.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// Run a pipeline.
+    Run(RunRequest),
+    /// Show what a run would do.
+    Plan(PlanRequest),
+    /// Look for errors.
+    Check(CheckRequest),
+    /// Print the JSON schema.
+    Schema,
+    /// List the ops, or print the manual of one.
+    Ops {
+        /// The op.
+        name: Option<String>,
+    },
+    /// Write a starter pipeline.
+    Init {
+        /// Where.
+        path: PathBuf,
+    },
+    /// Print shell completions.
+    Completions {
+        /// For which shell.
+        shell: Shell,
+    },
+    /// Print the man page.
+    Man,
+}
+
+/// `gisrun PIPELINE`
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[derive(Clone, Debug)]
+pub struct RunRequest {
+    /// The pipeline's file.
+    pub pipeline: PathBuf,
+    /// `--set name=value`, in order.
+    pub sets: Vec<(String, String)>,
+    /// `--machine`: sizes for another machine.
+    pub machine: Option<Overrides>,
+    /// `--fresh`: forget what earlier runs did.
+    pub fresh: bool,
+    /// `--retry-failed`: run only what failed before.
+    pub retry_failed: bool,
+    /// `--only`: run these items alone; empty for all.
+    pub only: Vec<String>,
+    /// `--revalidate`: ask servers whether inputs have changed.
+    pub revalidate: bool,
+    /// `--quiet`, `--verbose`
+    pub verbosity: Verbosity,
+    /// `--events`: where the events are written, one JSON line each.
+    pub events: Option<PathBuf>,
+}
+
+/// How much a run tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Errors and the summary.
+    Quiet,
+    /// Progress and failures.
+    #[default]
+    Normal,
+    /// Every item.
+    Verbose,
+}
+
+/// `gisrun plan`
+#[derive(Clone, Debug)]
+pub struct PlanRequest {
+    /// The pipeline's file.
+    pub pipeline: PathBuf,
+    /// `--set name=value`, in order.
+    pub sets: Vec<(String, String)>,
+    /// `--machine`: sizes for another machine.
+    pub machine: Option<Overrides>,
+}
+
+/// `gisrun check`
+#[derive(Clone, Debug)]
+pub struct CheckRequest {
+    /// Files, or patterns of files.
+    pub files: Vec<String>,
+    /// `--set name=value`, in order.
+    pub sets: Vec<(String, String)>,
+    /// `--machine`: sizes for another machine.
+    pub machine: Option<Overrides>,
+    /// `--format`
+    pub format: Format,
+    /// `--deny-warnings`: a warning counts as an error.
+    pub deny_warnings: bool,
+}

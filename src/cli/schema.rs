@@ -1,0 +1,28 @@
+//! `gisrun schema`: the schema of the language with the options of every op.
+
+use serde_json::Value as Json;
+
+use crate::cli::{Exit, output};
+use crate::config::{OpPart, Parts, Schema, generator};
+use crate::contract::Registry;
+use crate::ops;
+
+/// The schema of pipelines that use the ops of a registry.
+pub fn compile(registry: &Registry) -> Schema {
+    let mut generator = generator();
+    let ops = registry.entries().iter().map(|entry| OpPart {
+        name: entry.name.to_owned(),
+        summary: entry.summary.to_owned(),
+        options: (entry.schema)(&mut generator).to_value(),
+    });
+    Schema::new(&Parts { access: Json::Null, ops: ops.collect() })
+}
+
+/// The text of `schema/gisrun.schema.json`.
+pub fn published_text(registry: &Registry) -> String {
+    format!("{:#}\n", compile(registry).published())
+}
+
+pub(super) fn print() -> Exit {
+    output::print(&published_text(&ops::registry()))
+}

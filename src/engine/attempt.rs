@@ -1,0 +1,155 @@
+//! One stage's work on one item: tries, waits between them, timeouts, and the events that tell of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::contract::{Failure, Item};
+use crate::engine::journey::Parcel;
+use crate::engine::run::Shared;
+use crate::events::{Event, FailureClass, Waits};
+use crate::plan::StagePlan;
+use crate::remote::{Next, Tries};
+use crate::resources::{LeaseSet, Requirement};
+
+/// One try: the leases it holds, what cancels it, and which try it is.
+pub(crate) struct Attempt {
+    /// What it holds; travels with the work and comes back when that ends.
+    pub(crate) leases: LeaseSet,
+    /// Cancelled by the run's abort and by the try's timeout.
+    pub(crate) cancel: CancellationToken,
+    /// Counted from 1.
+    pub(crate) number: u32,
+}
+
+/// The bytes that an item's payload holds.
+pub(crate) fn held_by(item: &Item) -> u64 {
+    item.payload.held()
+}
+
+/// Works until it succeeds, fails for good, or has no tries left. No slot is held while a retry sleeps.
+///
+/// # Errors
+/// The last try's failure.
+pub(crate) async fn persist<T, F>(
+    shared: &Arc<Shared>,
+    stage: &StagePlan,
+    parcel: &Parcel,
+    mut waits: Waits,
+    mut work: impl FnMut(Attempt) -> F,
+) -> Result<T, Failure>
+where
+    F: Future<Output = Result<(T, u64), Failure>>,
+{
+    let requirement =
+        if stage.is_per_request { Requirement::default() } else { shared.pools.requirement(stage) };
+    let mut tries = Tries::begin(&stage.retry);
+    loop {
+        let number = tries.made();
+        let leases = tokio::select! {
+            biased;
+            () = shared.stop.work().cancelled() => return Err(Failure::cancelled()),
+            leases = requirement.take() => leases,
+        };
+        waits.resources.clone_from(&leases.waited);
+        let attempt = Attempt { leases, cancel: shared.stop.work().child_token(), number };
+        let failure = match try_once(shared, stage, parcel, waits, attempt, &mut work).await {
+            Ok(result) => return Ok(result),
+            Err(failure) => failure,
+        };
+        let Some(delay) = pause_before_next(stage, &failure, &mut tries) else { return Err(failure) };
+        shared.emitter.emit(|| Event::StageRetried {
+            stage: stage.name.clone(),
+            item: parcel.item.id.clone(),
+            attempt: number,
+            delay: delay.as_secs_f64(),
+            message: failure.message.clone(),
+        });
+        tokio::select! {
+            () = shared.stop.work().cancelled() => return Err(Failure::cancelled()),
+            () = tokio::time::sleep(delay) => {}
+        }
+        waits = Waits { retry: delay.as_secs_f64(), ..Waits::default() };
+    }
+}
+
+async fn try_once<T, F>(
+    shared: &Arc<Shared>,
+    stage: &StagePlan,
+    parcel: &Parcel,
+    waited: Waits,
+    attempt: Attempt,
+    work: &mut impl FnMut(Attempt) -> F,
+) -> Result<T, Failure>
+where
+    F: Future<Output = Result<(T, u64), Failure>>,
+{
+    let _running = shared.progress.begin();
+    let number = attempt.number;
+    let (name, item) = (&stage.name, &parcel.item.id);
+    shared.emitter.emit(|| Event::StageStarted {
+        stage: name.clone(),
+        item: item.clone(),
+        attempt: number,
+        waited,
+    });
+    let begun = Instant::now();
+    let cancel = attempt.cancel.clone();
+    let result = within(stage, &cancel, work(attempt)).await;
+    let worked = begun.elapsed().as_secs_f64();
+    shared.emitter.emit(|| match &result {
+        Ok((_, bytes_out)) => Event::StageFinished {
+            stage: name.clone(),
+            item: item.clone(),
+            attempt: number,
+            worked,
+            bytes_in: held_by(&parcel.item),
+            bytes_out: *bytes_out,
+        },
+        Err(failure) if failure.class == FailureClass::Cancelled => {
+            Event::StageCancelled { stage: name.clone(), item: item.clone(), attempt: number, worked }
+        }
+        Err(failure) => Event::StageFailed {
+            stage: name.clone(),
+            item: item.clone(),
+            attempt: number,
+            worked,
+            class: failure.class,
+            message: failure.message.clone(),
+        },
+    });
+    result.map(|(output, _)| output)
+}
+
+/// The work under the stage's timeout; where requests are made, each has the timeout for itself.
+async fn within<T>(
+    stage: &StagePlan,
+    cancel: &CancellationToken,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let Some(limit) = stage.timeout.filter(|_| !stage.is_per_request) else { return work.await };
+    tokio::pin!(work);
+    tokio::select! {
+        result = &mut work => result,
+        () = tokio::time::sleep(limit) => {
+            cancel.cancel();
+            match work.await {
+                Err(failure) if failure.class != FailureClass::Cancelled => Err(failure),
+                _ => Err(Failure::transient(format!("took longer than its timeout of {limit:?}"))),
+            }
+        }
+    }
+}
+
+/// How long to sleep before the next try, if there is one; where requests are made, each is tried again for itself.
+fn pause_before_next(stage: &StagePlan, failure: &Failure, tries: &mut Tries) -> Option<Duration> {
+    if failure.class != FailureClass::Transient || stage.is_per_request {
+        return None;
+    }
+    match tries.next(failure.retry_after) {
+        Next::After(delay) => Some(delay),
+        Next::GiveUp | Next::AskedTooMuch => None,
+    }
+}

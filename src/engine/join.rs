@@ -1,0 +1,222 @@
+//! The loops of stages that join: the windows of a parent into one item, all items into one table.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::contract::blocking;
+use crate::contract::{Assemble, Assembly, Failure, Gather, Item, Payload};
+use crate::engine::attempt::{Attempt, persist};
+use crate::engine::contexts;
+use crate::engine::journey::{Ending, Journey, Parcel};
+use crate::engine::outlets::Outlets;
+use crate::engine::queue::Intake;
+use crate::engine::run::Shared;
+use crate::engine::stage::{is_too_late, waits_of};
+use crate::engine::stop::StopReason;
+use crate::events::Waits;
+use crate::ids::ItemId;
+use crate::resources::Slots;
+
+/// The parents whose windows have all gone by; filled when the last window is dropped, emptied by the stage.
+#[derive(Default)]
+pub(crate) struct Completed {
+    parents: Mutex<Vec<ItemId>>,
+    arrived: Notify,
+}
+
+impl Completed {
+    /// No window of this parent is on its way any more.
+    pub(crate) fn push(&self, parent: &ItemId) {
+        self.lock().push(parent.clone());
+        self.arrived.notify_one();
+    }
+
+    fn take(&self) -> Vec<ItemId> {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<ItemId>> {
+        self.parents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Made by the first window that arrives, shared by all, taken out when the last has been added.
+type AssemblySlot = Arc<Mutex<Option<Arc<Box<dyn Assembly>>>>>;
+
+/// A parent under assembly, and the journey that it is a part of.
+struct Pending {
+    assembly: AssemblySlot,
+    journey: Arc<Journey>,
+    item: Item,
+}
+
+type Parents = Arc<Mutex<HashMap<ItemId, Pending>>>;
+
+/// Runs a stage that joins windows. A parent's output takes its place when the last window has been added.
+pub(crate) async fn assemble(
+    shared: Arc<Shared>,
+    stage: usize,
+    op: Arc<dyn Assemble>,
+    mut intake: Intake<Parcel>,
+    outlets: Outlets,
+    completed: Arc<Completed>,
+) {
+    let plan = &shared.plan.stages[stage];
+    let hands = Slots::fixed(format!("hands of {}", plan.name).into(), plan.parallelism.max(1) as u64);
+    let parents = Parents::default();
+    let mut workers = JoinSet::new();
+    loop {
+        while workers.try_join_next().is_some() {}
+        for parent in completed.take() {
+            let (shared, parents, outlets) = (shared.clone(), parents.clone(), outlets.clone());
+            workers.spawn(async move { finish(&shared, stage, &parents, &parent, &outlets).await });
+        }
+        let hand = tokio::select! {
+            biased;
+            () = completed.arrived.notified() => continue,
+            hand = hands.acquire(1) => hand,
+        };
+        tokio::select! {
+            biased;
+            () = completed.arrived.notified() => continue,
+            is_ready = intake.is_ready() => if !is_ready { break },
+        }
+        let Some(parcel) = intake.pop() else { continue };
+        let (shared, op, parents) = (shared.clone(), op.clone(), parents.clone());
+        workers.spawn(async move {
+            add(&shared, stage, &op, &parents, parcel).await;
+            drop(hand);
+        });
+    }
+    while workers.join_next().await.is_some() {}
+    for parent in completed.take() {
+        finish(&shared, stage, &parents, &parent, &outlets).await;
+    }
+}
+
+async fn add(shared: &Arc<Shared>, stage: usize, op: &Arc<dyn Assemble>, parents: &Parents, parcel: Parcel) {
+    if parcel.journey.is_lost() {
+        return;
+    }
+    if is_too_late(shared, &parcel) {
+        parcel.journey.end(Ending::Cancelled);
+        return;
+    }
+    let plan = &shared.plan.stages[stage];
+    let assembly = assembly_of(parents, &parcel);
+    let waits = waits_of(&parcel, Instant::now());
+    let added = persist(shared, plan, &parcel, waits, |attempt| {
+        let Attempt { leases, cancel, .. } = attempt;
+        let context = contexts::compute(shared, stage, &parcel, &cancel);
+        let (op, assembly, item) = (op.clone(), assembly.clone(), parcel.item.clone());
+        async move {
+            blocking::run(&cancel, leases, move || {
+                let assembly = begun(&assembly, || op.begin(&item, &context))?;
+                assembly.add(item, &context)
+            })
+            .await?;
+            Ok(((), 0))
+        }
+    });
+    if let Err(failure) = added.await {
+        shared.fail(&parcel.journey, stage, failure);
+    }
+}
+
+/// The slot of the parent's assembly, made when its first window arrives.
+fn assembly_of(parents: &Parents, parcel: &Parcel) -> AssemblySlot {
+    let parent = parcel.item.reported_id().clone();
+    let mut parents = parents.lock().unwrap_or_else(PoisonError::into_inner);
+    let pending = parents.entry(parent).or_insert_with(|| Pending {
+        assembly: Arc::default(),
+        journey: parcel.journey.clone(),
+        item: Item { payload: Payload::Assets(Vec::new()), ..parcel.item.clone() },
+    });
+    pending.assembly.clone()
+}
+
+/// The assembly, begun by the first who comes; the others wait for him on their threads.
+fn begun(
+    slot: &AssemblySlot,
+    begin: impl FnOnce() -> Result<Box<dyn Assembly>, Failure>,
+) -> Result<Arc<Box<dyn Assembly>>, Failure> {
+    let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(assembly) = &*slot {
+        return Ok(assembly.clone());
+    }
+    let assembly = Arc::new(begin()?);
+    *slot = Some(assembly.clone());
+    Ok(assembly)
+}
+
+/// Puts a parent together and sends it on, unless one of its windows was lost.
+async fn finish(shared: &Arc<Shared>, stage: usize, parents: &Parents, parent: &ItemId, outlets: &Outlets) {
+    let pending = parents.lock().unwrap_or_else(PoisonError::into_inner).remove(parent);
+    let Some(Pending { assembly, journey, item }) = pending else { return };
+    let assembly = assembly.lock().unwrap_or_else(PoisonError::into_inner).take();
+    // A thread that was given up on may still hold it; its window has failed the journey then.
+    let Some(assembly) = assembly.filter(|_| !journey.is_lost()).and_then(Arc::into_inner) else { return };
+    let plan = &shared.plan.stages[stage];
+    let places = outlets.places().await;
+    let parcel = Parcel::new(item, journey);
+    let mut assembly = Some(assembly);
+    let finished = persist(shared, plan, &parcel, Waits::default(), |attempt| {
+        let Attempt { leases, cancel, .. } = attempt;
+        let context = contexts::compute(shared, stage, &parcel, &cancel);
+        let assembly = assembly.take();
+        async move {
+            let finish = move || assembly.ok_or_else(Failure::cancelled)?.finish(&context);
+            let item = blocking::run(&cancel, leases, finish).await?;
+            let bytes = item.payload.held();
+            Ok((item, bytes))
+        }
+    });
+    match finished.await {
+        Ok(item) => places.send(Parcel { item, ..parcel }),
+        Err(failure) => shared.fail(&parcel.journey, stage, failure),
+    }
+}
+
+/// Runs a stage that collects all items, and writes what it collected when the last has ended.
+pub(crate) async fn gather(
+    shared: Arc<Shared>,
+    stage: usize,
+    op: Arc<dyn Gather>,
+    mut intake: Intake<Parcel>,
+    outlets: Outlets,
+) {
+    let name = shared.plan.stages[stage].name.clone();
+    let abort = |failure: &Failure| {
+        shared.stop.stop_admission(StopReason::Aborted(format!("stage `{name}`: {failure}")));
+    };
+    let home: Arc<dyn crate::engine::journey::Homecoming> = shared.tally.clone();
+    let cancel = shared.stop.work().clone();
+    let table = Parcel::new(Item::placeholder(name.as_str()), Journey::begin(name.as_str().into(), home));
+    table.journey.end(Ending::Absorbed);
+    let context = contexts::transfer(&shared, stage, &table, &cancel);
+    let mut gathering = match op.begin(&context) {
+        Ok(gathering) => gathering,
+        Err(failure) => return abort(&failure),
+    };
+    while intake.is_ready().await {
+        let Some(parcel) = intake.pop() else { continue };
+        if parcel.journey.is_lost() {
+            continue;
+        }
+        if let Err(failure) = gathering.add(parcel.item) {
+            shared.fail(&parcel.journey, stage, failure);
+        }
+    }
+    if shared.stop.work().is_cancelled() {
+        return;
+    }
+    match gathering.finish(context).await {
+        Ok(Some(item)) => outlets.places().await.send(Parcel { item, ..table }),
+        Ok(None) => {}
+        Err(failure) => abort(&failure),
+    }
+}

@@ -1,0 +1,85 @@
+//! Where a stage's output goes: the queues of its consumers, or the gate.
+//!
+//! Places are taken in topological order of the consumers, ties by declaration; any other order can deadlock.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use crate::engine::gate::Arrival;
+use crate::engine::journey::Parcel;
+use crate::engine::queue::{Inlet, Place};
+
+/// One way out of a stage.
+#[derive(Clone)]
+pub(crate) enum Outlet {
+    /// Straight into the queue of a stage.
+    Stage(usize, Inlet<Parcel>),
+    /// Through the gate into these stages.
+    Gate(Arc<[usize]>, Inlet<Arrival>),
+}
+
+/// All ways out of a stage, in the order in which places are taken.
+#[derive(Clone)]
+pub(crate) struct Outlets(pub(crate) Vec<Outlet>);
+
+/// A place in every queue that the output goes into.
+pub(crate) struct Places(Vec<Reserved>);
+
+enum Reserved {
+    Stage(usize, Place<Parcel>),
+    Gate(Arc<[usize]>, Place<Arrival>),
+}
+
+impl Outlets {
+    /// Takes a place in each, in order. Cancel-safe.
+    pub(crate) async fn places(&self) -> Places {
+        let mut places = Vec::with_capacity(self.0.len());
+        for outlet in &self.0 {
+            places.push(match outlet {
+                Outlet::Stage(stage, inlet) => Reserved::Stage(*stage, inlet.place().await),
+                Outlet::Gate(into, inlet) => Reserved::Gate(into.clone(), inlet.place().await),
+            });
+        }
+        Places(places)
+    }
+}
+
+impl Places {
+    /// Sends the output on: to every consumer its own part of the memory and the joins that lie on its way.
+    pub(crate) fn send(self, parcel: Parcel) {
+        let now = Instant::now();
+        let memory = parcel.memory.clone();
+        let path = parcel.path.clone();
+        let count = self.0.len();
+        if let (0, Some(memory)) = (count, &memory) {
+            memory.shrink_to(0);
+        }
+        for reserved in self.0 {
+            let mut parcel = Parcel { since: now, ..parcel.clone() };
+            match reserved {
+                Reserved::Gate(into, place) => place.put(Arrival { parcel, into }),
+                Reserved::Stage(stage, place) => {
+                    let next = path.as_ref().and_then(|node| node.way_into(stage)).cloned();
+                    if let (Some(next), Some(memory)) = (&next, &memory) {
+                        parcel.broods.retain(|brood| next.leads_to(brood.stage));
+                        parcel.memory = Some(share(memory, next.demand, count));
+                    }
+                    if path.is_some() {
+                        parcel.path = next;
+                    }
+                    place.put(parcel);
+                }
+            }
+        }
+    }
+}
+
+/// A consumer's part of the memory: all that is left for an only one, its own part of it otherwise.
+fn share(memory: &crate::resources::ByteLease, demand: u64, consumers: usize) -> crate::resources::ByteLease {
+    if consumers == 1 {
+        memory.shrink_to(demand);
+        return memory.clone();
+    }
+    memory.split(demand.min(memory.bytes()))
+}

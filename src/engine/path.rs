@@ -1,0 +1,170 @@
+//! One item's way through the stages, worked out from headers before its first byte is fetched: the form of every
+//! input and output, the window of each, and the memory that the whole way needs.
+//!
+//! Forms are chained forwards from the files, windows backwards from the last raster, memory forwards again.
+
+use std::sync::Arc;
+
+use crate::contract::{AssetNeed, Failure, Item, Kind, Op, Port, Shape};
+use crate::plan::{MemoryDemand, StagePlan};
+use crate::raster::Window;
+
+/// One stage of an item's way, and the ways that follow from its output.
+pub(crate) struct PathNode {
+    /// The index of the stage in the plan.
+    pub(crate) stage: usize,
+    /// The form of what comes in.
+    pub(crate) input: Arc<Shape>,
+    /// The form of what goes out.
+    pub(crate) output: Arc<Shape>,
+    /// The window of each output member that the stages below need.
+    pub(crate) wanted: Arc<[Window]>,
+    /// What the stages below need of each file; `None` where one needs whole files.
+    pub(crate) needs: Option<Arc<[AssetNeed]>>,
+    /// Bytes of memory from before this stage starts, its input included, to the end of the way.
+    pub(crate) demand: u64,
+    /// The ways that follow, one a consumer.
+    pub(crate) next: Vec<Arc<PathNode>>,
+}
+
+impl PathNode {
+    /// The way that follows into this stage.
+    pub(crate) fn way_into(&self, stage: usize) -> Option<&Arc<PathNode>> {
+        self.next.iter().find(|node| node.stage == stage)
+    }
+
+    /// Whether this stage or one that follows is `stage`.
+    pub(crate) fn leads_to(&self, stage: usize) -> bool {
+        self.stage == stage || self.next.iter().any(|node| node.leads_to(stage))
+    }
+}
+
+/// A failure, and the index of the stage that it concerns.
+pub(crate) type PathFailure = (usize, Failure);
+
+/// Works out an item's way into `stage` from the form of its files. May call GDAL, so it belongs on a blocking thread.
+///
+/// # Errors
+/// What a header already shows to be impossible, with the stage that would fail.
+pub(crate) fn trace(
+    stages: &[StagePlan],
+    stage: usize,
+    item: &Item,
+    files: &Shape,
+) -> Result<Arc<PathNode>, PathFailure> {
+    let draft = Draft::of(stages, stage, item, files)?;
+    draft.settle(stages, item, Arc::new(files.clone()))
+}
+
+/// A stage's whole input and output, and what of its input is wanted.
+struct Draft {
+    stage: usize,
+    input: Shape,
+    wanted_in: Vec<Window>,
+    wanted_out: Vec<Window>,
+    needs: Option<Vec<AssetNeed>>,
+    next: Vec<Draft>,
+}
+
+impl Draft {
+    fn of(stages: &[StagePlan], index: usize, item: &Item, input: &Shape) -> Result<Self, PathFailure> {
+        let at = |failure| (index, failure);
+        let op = &stages[index].op;
+        let output = op.shape(input, item).map_err(at)?;
+        let next = consumers(stages, index)
+            .map(|consumer| Draft::of(stages, consumer, item, &output))
+            .collect::<Result<Vec<_>, _>>()?;
+        let wanted_out = wanted_of(&output, &next, item);
+        let wanted_in = if input.members.is_empty() {
+            Vec::new()
+        } else {
+            let wanted =
+                if output.members.is_empty() { whole_or_window(input, item) } else { wanted_out.clone() };
+            op.region(&wanted, input, &output).map_err(at)?
+        };
+        let needs = needs_of(op.as_ref(), input, &output, &wanted_out, &next).map_err(at)?;
+        Ok(Self { stage: index, input: input.clone(), wanted_in, wanted_out, needs, next })
+    }
+
+    /// The final forms, given what really comes in.
+    fn settle(
+        self,
+        stages: &[StagePlan],
+        item: &Item,
+        input: Arc<Shape>,
+    ) -> Result<Arc<PathNode>, PathFailure> {
+        let plan = &stages[self.stage];
+        let needs: Option<Arc<[AssetNeed]>> = self.needs.map(Into::into);
+        let informed = Shape { needs: needs.clone(), ..self.input };
+        let whole = plan.op.shape(&informed, item).map_err(|failure| (self.stage, failure))?;
+        let output = Arc::new(whole.windowed(&self.wanted_out));
+        let next = self
+            .next
+            .into_iter()
+            .map(|draft| draft.settle(stages, item, output.clone()))
+            .collect::<Result<Vec<_>, _>>()?;
+        let own = match plan.memory {
+            MemoryDemand::Declared(bytes) => bytes,
+            MemoryDemand::Measured => input.held + plan.op.scratch(&input, &output) + output.held,
+        };
+        let demand = own.max(next.iter().map(|node| node.demand).sum());
+        Ok(Arc::new(PathNode {
+            stage: self.stage,
+            input,
+            output,
+            wanted: self.wanted_out.into(),
+            needs,
+            demand,
+            next,
+        }))
+    }
+}
+
+/// The consumers of a stage that work on the item itself; an assembled or gathered output is no part of its way.
+fn consumers(stages: &[StagePlan], index: usize) -> impl Iterator<Item = usize> {
+    let ends_here = matches!(stages[index].op.clone().kind(), Kind::Assemble(_) | Kind::Gather(_));
+    stages[index].to.iter().copied().filter(move |_| !ends_here)
+}
+
+/// The window of each output member: what covers the wishes of all consumers.
+fn wanted_of(output: &Shape, next: &[Draft], item: &Item) -> Vec<Window> {
+    let mut wishes =
+        next.iter().map(|draft| &draft.wanted_in).filter(|wanted| wanted.len() == output.members.len());
+    match wishes.next() {
+        None => whole_or_window(output, item),
+        Some(first) => {
+            wishes.fold(first.clone(), |all, wish| all.iter().zip(wish).map(|(a, b)| a.covering(b)).collect())
+        }
+    }
+}
+
+/// The item's window of every member, or all of it.
+fn whole_or_window(shape: &Shape, item: &Item) -> Vec<Window> {
+    let window = item.lineage.window;
+    shape.members.iter().map(|member| window.unwrap_or_else(|| member.grid.whole())).collect()
+}
+
+/// What is needed of files: by this op if it reads them, else by those that follow. `None` for whole files.
+fn needs_of(
+    op: &dyn Op,
+    input: &Shape,
+    output: &Shape,
+    wanted: &[Window],
+    next: &[Draft],
+) -> Result<Option<Vec<AssetNeed>>, Failure> {
+    if op.reads_headers() {
+        return op.asset_needs(wanted, input, output).map(Some);
+    }
+    let passes_files = matches!(op.gives(Some(Port::Asset)), Port::Asset | Port::Blob) && !next.is_empty();
+    if !passes_files {
+        return Ok(None);
+    }
+    let mut all = Vec::new();
+    for draft in next {
+        match &draft.needs {
+            None => return Ok(None),
+            Some(needs) => all.extend(needs.iter().cloned()),
+        }
+    }
+    Ok(Some(all))
+}

@@ -1,0 +1,224 @@
+//! The loops of stages that make items: sources, windows of a parent, groups of many.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use tokio::time::Instant;
+
+use crate::contract::{Expand, Failure, Item, Regroup, Source, SourceContext};
+use crate::engine::attempt::{Attempt, persist};
+use crate::engine::journey::{Brood, Ending, Homecoming, Journey, Parcel};
+use crate::engine::outlets::{Outlets, Places};
+use crate::engine::queue::Intake;
+use crate::engine::run::Shared;
+use crate::engine::stage::{is_too_late, waits_of};
+use crate::engine::stop::StopReason;
+use crate::engine::{contexts, gate};
+use crate::events::{Event, FailureClass};
+use crate::resources::Slots;
+
+/// Runs a source until its list ends or admission stops. A place is held before the next item is asked for.
+pub(crate) async fn list(shared: Arc<Shared>, stage: usize, source: Arc<dyn Source>, outlets: Outlets) {
+    let plan = &shared.plan.stages[stage];
+    let admission = shared.stop.admission().clone();
+    let context = SourceContext {
+        stage: plan.name.clone(),
+        client: shared.client_of(stage, &"".into()),
+        cancel: admission.clone(),
+    };
+    let mut items = source.list(context);
+    let mut seen = Seen::default();
+    let mut listed = 0;
+    loop {
+        let next = tokio::select! {
+            biased;
+            () = admission.cancelled() => break,
+            next = next_with_place(&shared, &mut items, &outlets) => next,
+        };
+        match next {
+            None => break,
+            Some((Ok(item), places)) => {
+                listed += 1;
+                shared.emitter.emit(|| Event::ItemListed { stage: plan.name.clone(), item: item.id.clone() });
+                seen.begin(&shared, stage, item, places);
+            }
+            Some((Err(failure), _)) => {
+                let message = format!("stage `{}`: {failure}", plan.name);
+                shared.stop.stop_admission(StopReason::Aborted(message));
+                break;
+            }
+        }
+    }
+    shared.emitter.emit(|| Event::SourceEnded { stage: plan.name.clone(), items: listed });
+}
+
+async fn next_with_place(
+    shared: &Shared,
+    items: &mut BoxStream<'static, Result<Item, Failure>>,
+    outlets: &Outlets,
+) -> Option<(Result<Item, Failure>, Places)> {
+    let places = outlets.places().await;
+    let _running = shared.progress.begin();
+    Some((items.next().await?, places))
+}
+
+/// The ids that a stage gave, as hashes: 8 bytes an item.
+#[derive(Default)]
+struct Seen(HashSet<u64>);
+
+impl Seen {
+    /// Begins an item's journey and sends it on; one whose id was given before fails, and the first stands.
+    fn begin(&mut self, shared: &Arc<Shared>, stage: usize, item: Item, places: Places) {
+        let home: Arc<dyn Homecoming> = shared.tally.clone();
+        let journey = Journey::begin(item.id.clone(), home);
+        let mut hasher = DefaultHasher::new();
+        item.id.hash(&mut hasher);
+        if self.0.insert(hasher.finish()) {
+            places.send(Parcel::new(item, journey));
+        } else {
+            let message = format!("two items have the id `{}`; the first stands", item.id);
+            shared.fail(&journey, stage, Failure::item(message));
+        }
+    }
+}
+
+/// Runs a stage that makes windows: one parent after the other, each with its unit, a place before each window.
+pub(crate) async fn expand(
+    shared: Arc<Shared>,
+    stage: usize,
+    op: Arc<dyn Expand>,
+    mut intake: Intake<Parcel>,
+    outlets: Outlets,
+    joins: Vec<Join>,
+) {
+    let plan = &shared.plan.stages[stage];
+    let hands = Slots::fixed(format!("hands of {}", plan.name).into(), plan.parallelism.max(1) as u64);
+    let mut parents = tokio::task::JoinSet::new();
+    loop {
+        let hand = hands.acquire(1).await;
+        while parents.try_join_next().is_some() {}
+        if !intake.is_ready().await {
+            break;
+        }
+        let Some(parcel) = intake.pop() else { continue };
+        if !gate::take_unit(&shared, &parcel).await {
+            continue;
+        }
+        let (shared, op, outlets, joins) = (shared.clone(), op.clone(), outlets.clone(), joins.clone());
+        parents.spawn(async move {
+            let journey = parcel.journey.clone();
+            if let Err(failure) = windows_of(&shared, stage, op, parcel, &outlets, &joins).await {
+                shared.fail(&journey, stage, failure);
+            }
+            drop(hand);
+        });
+    }
+    while parents.join_next().await.is_some() {}
+}
+
+/// A stage below that joins the windows of a parent.
+#[derive(Clone)]
+pub(crate) struct Join {
+    /// Its index.
+    pub(crate) stage: usize,
+    /// Told when no window of a parent is on its way any more.
+    pub(crate) on_complete: Arc<dyn Fn(&crate::ids::ItemId) + Send + Sync>,
+}
+
+async fn windows_of(
+    shared: &Arc<Shared>,
+    stage: usize,
+    op: Arc<dyn Expand>,
+    parent: Parcel,
+    outlets: &Outlets,
+    joins: &[Join],
+) -> Result<(), Failure> {
+    let plan = &shared.plan.stages[stage];
+    let broods: Vec<Arc<Brood>> = joins
+        .iter()
+        .map(|join| {
+            Arc::new(Brood {
+                parent: parent.item.id.clone(),
+                stage: join.stage,
+                on_complete: join.on_complete.clone(),
+            })
+        })
+        .collect();
+    let waits = waits_of(&parent, Instant::now());
+    persist(shared, plan, &parent, waits, |attempt| {
+        let (shared, op, parent) = (shared.clone(), op.clone(), parent.clone());
+        let (outlets, broods) = (outlets.clone(), broods.clone());
+        async move {
+            let Attempt { leases, cancel, .. } = attempt;
+            let mut windows =
+                op.expand(parent.item.clone(), contexts::transfer(&shared, stage, &parent, &cancel));
+            loop {
+                let places = outlets.places().await;
+                let Some(window) = windows.next().await.transpose()? else { break };
+                if parent.journey.is_lost() || is_too_late(&shared, &parent) {
+                    return Err(Failure::cancelled());
+                }
+                let parcel = Parcel::new(window, parent.journey.clone());
+                places.send(Parcel { broods: broods.clone(), ..parcel });
+            }
+            drop(leases);
+            Ok(((), 0))
+        }
+    })
+    .await
+}
+
+/// Runs a stage that makes groups: collects every item's metadata, then sends the groups on.
+pub(crate) async fn regroup(
+    shared: Arc<Shared>,
+    stage: usize,
+    op: Arc<dyn Regroup>,
+    mut intake: Intake<Parcel>,
+    outlets: Outlets,
+) {
+    let plan = &shared.plan.stages[stage];
+    let mut members = Vec::new();
+    while intake.is_ready().await {
+        members.extend(intake.pop());
+    }
+    if members.is_empty() || shared.stop.admission().is_cancelled() {
+        for member in &members {
+            member.journey.end(Ending::Cancelled);
+        }
+        return;
+    }
+    let items: Vec<Item> = members.iter().map(|member| member.item.clone()).collect();
+    let parcel = members[0].clone();
+    let made = persist(&shared, plan, &parcel, waits_of(&parcel, Instant::now()), |attempt| {
+        let context = contexts::transfer(&shared, stage, &parcel, &attempt.cancel);
+        let work = op.regroup(items.clone(), context);
+        async move {
+            let groups = work.await?;
+            drop(attempt);
+            Ok((groups, 0))
+        }
+    })
+    .await;
+    drop(parcel);
+    match made {
+        Ok(groups) => {
+            for member in members.drain(..) {
+                member.journey.end(Ending::Absorbed);
+            }
+            let mut seen = Seen::default();
+            for group in groups {
+                let places = outlets.places().await;
+                seen.begin(&shared, stage, group, places);
+            }
+        }
+        Err(failure) if failure.class == FailureClass::Cancelled => {}
+        Err(failure) => {
+            for member in &members {
+                shared.fail(&member.journey, stage, failure.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What is looked at from time to time while a run goes on: the use of everything, and whether anything moves.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::engine::queue::Gauge;
+use crate::engine::run::Shared;
+use crate::events::{Event, QueueSample, ResourceSample};
+use crate::ids::StageName;
+use crate::machine::ProcessReading;
+use crate::resources::Slots;
+
+/// The queue into each stage, as seen from outside.
+pub(crate) type Gauges = Vec<(StageName, Gauge)>;
+
+/// Tells the use of everything, once every `period`, until it is dropped.
+pub(crate) async fn sample(shared: Arc<Shared>, gauges: Gauges, period: Duration) {
+    let mut ticks = tokio::time::interval(period);
+    let mut taken: Vec<u64> = shared.pools.read_rates().map(|_| 0).collect();
+    loop {
+        ticks.tick().await;
+        let process = ProcessReading::now();
+        shared.emitter.emit(|| Event::Sample {
+            resources: resources(&shared, &mut taken),
+            queues: queues(&gauges),
+            descriptors: process.descriptors,
+            threads: process.threads,
+            resident: process.resident,
+            cpu: process.cpu_seconds,
+        });
+    }
+}
+
+fn resources(shared: &Shared, taken: &mut [u64]) -> Vec<ResourceSample> {
+    let slots = shared.pools.all_slots().iter().map(|slots| ResourceSample {
+        name: slots.name().clone(),
+        used: slots.used() as f64,
+        limit: slots.limit() as f64,
+        waiting: slots.waiting(),
+    });
+    let budgets = shared.pools.all_budgets().iter().map(|budget| ResourceSample {
+        name: budget.name().clone(),
+        used: budget.used() as f64,
+        limit: budget.capacity() as f64,
+        waiting: budget.waiting(),
+    });
+    let rates = shared.pools.read_rates().zip(taken).map(|(rate, before)| {
+        let used = (rate.taken - std::mem::replace(before, rate.taken)) as f64;
+        ResourceSample { name: rate.name, used, limit: rate.per_second, waiting: rate.waiting }
+    });
+    slots.chain(budgets).chain(rates).collect()
+}
+
+fn queues(gauges: &Gauges) -> Vec<QueueSample> {
+    let sample = |(stage, gauge): &(StageName, Gauge)| QueueSample {
+        stage: stage.clone(),
+        depth: gauge.depth(),
+        places: gauge.places().limit(),
+    };
+    gauges.iter().map(sample).collect()
+}
+
+/// Tells when nothing moved and nothing ran for `patience`: who waits for what, and who holds it.
+pub(crate) async fn stalls(shared: Arc<Shared>, gauges: Gauges, patience: Duration) {
+    let mut last = shared.progress.read();
+    loop {
+        tokio::time::sleep(patience).await;
+        let now = shared.progress.read();
+        if now == last && now.1 == 0 {
+            let waiting = waiting(&shared, &gauges);
+            if !waiting.is_empty() {
+                tracing::error!(?waiting, "nothing has moved for {patience:?}");
+                shared.emitter.emit(|| Event::Stalled { seconds: patience.as_secs_f64(), waiting });
+            }
+        }
+        last = now;
+    }
+}
+
+fn waiting(shared: &Shared, gauges: &Gauges) -> Vec<String> {
+    let counts = shared.pools.all_slots().iter().cloned();
+    let places = gauges.iter().map(|(_, gauge)| gauge.places().clone());
+    let slots = counts.chain(places).filter(|slots| slots.waiting() > 0).map(|slots| of_slots(&slots));
+    let budgets = shared.pools.all_budgets().iter().filter(|budget| budget.waiting() > 0).map(|budget| {
+        let (name, used, capacity) = (budget.name(), budget.used(), budget.capacity());
+        format!("{} wait for `{name}`, of which {used} of {capacity} bytes are held", budget.waiting())
+    });
+    slots.chain(budgets).collect()
+}
+
+fn of_slots(slots: &Slots) -> String {
+    let (waiting, name) = (slots.waiting(), slots.name());
+    format!("{waiting} wait for `{name}`, of which {} of {} are held", slots.used(), slots.limit())
+}
+
+/// Tells when admission stops, and how many items go on.
+pub(crate) async fn stopping(shared: Arc<Shared>) {
+    shared.stop.admission().cancelled().await;
+    let reason = shared.stop.reason().map_or_else(String::new, |reason| reason.to_string());
+    shared.emitter.emit(|| Event::Stopping { reason, running: shared.tally.under_way() });
+}

@@ -1,0 +1,175 @@
+//! Builds the queues of a plan, joins them to the stages, and starts everything.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use crate::contract::{Kind, Port};
+use crate::engine::gate::{self, Arrival};
+use crate::engine::join::{self, Completed};
+use crate::engine::journey::Parcel;
+use crate::engine::outlets::{Outlet, Outlets};
+use crate::engine::queue::{Inlet, Intake, queue};
+use crate::engine::run::Shared;
+use crate::engine::source::{self, Join};
+use crate::engine::stage::{self, Work};
+use crate::engine::watch::Gauges;
+use crate::plan::StagePlan;
+
+/// Starts a task for every stage and one for the gate; the queues as seen from outside.
+pub(crate) fn spawn(shared: &Arc<Shared>, tasks: &mut JoinSet<()>) -> Gauges {
+    let plan = shared.plan.clone();
+    let mut wiring = Wiring::of(&plan.stages);
+    let gauges = wiring.gauges(&plan.stages);
+    for (index, stage) in plan.stages.iter().enumerate() {
+        let outlets = wiring.outlets(&plan.stages, index);
+        let intake = wiring.intakes.remove(&index);
+        start(shared, tasks, index, stage, intake, outlets, &wiring.completed);
+    }
+    let Wiring { arrivals, entrances, .. } = wiring;
+    let lookahead = entrances.iter().map(|(stage, _)| plan.stages[*stage].parallelism).max();
+    if let Some(lookahead) = lookahead {
+        tasks.spawn(gate::keep(shared.clone(), arrivals, entrances, lookahead as u64));
+    }
+    gauges
+}
+
+/// The ends of all queues, before they are handed out.
+struct Wiring {
+    inlets: HashMap<usize, Inlet<Parcel>>,
+    intakes: HashMap<usize, Intake<Parcel>>,
+    /// Into the gate: newcomers, and windows of parents that hold their unit.
+    newcomers: Inlet<Arrival>,
+    windows: Inlet<Arrival>,
+    arrivals: Vec<Intake<Arrival>>,
+    /// Out of the gate.
+    entrances: gate::Entrances,
+    completed: HashMap<usize, Arc<Completed>>,
+}
+
+impl Wiring {
+    fn of(stages: &[StagePlan]) -> Self {
+        let (newcomers, first) = queue(&"the gate".into(), 1);
+        let (windows, second) = queue(&"the gate (windows)".into(), 1);
+        let mut wiring = Self {
+            inlets: HashMap::new(),
+            intakes: HashMap::new(),
+            newcomers,
+            windows,
+            arrivals: vec![first, second],
+            entrances: Vec::new(),
+            completed: HashMap::new(),
+        };
+        for (index, stage) in stages.iter().enumerate().filter(|(_, stage)| stage.accepts.is_some()) {
+            let (inlet, intake) = queue(&stage.name, stage.queue.max(1));
+            if !is_metadata(stage) && stage.from.iter().any(|feeder| is_metadata(&stages[*feeder])) {
+                wiring.entrances.push((index, inlet.clone()));
+            }
+            wiring.inlets.insert(index, inlet);
+            wiring.intakes.insert(index, intake);
+            if matches!(stage.op.clone().kind(), Kind::Assemble(_)) {
+                wiring.completed.insert(index, Arc::default());
+            }
+        }
+        wiring
+    }
+
+    fn gauges(&self, stages: &[StagePlan]) -> Gauges {
+        let mut gauges: Gauges = stages
+            .iter()
+            .enumerate()
+            .filter_map(|(index, stage)| Some((stage.name.clone(), self.inlets.get(&index)?.gauge())))
+            .collect();
+        gauges.push(("the gate".into(), self.newcomers.gauge()));
+        gauges.push(("the gate (windows)".into(), self.windows.gauge()));
+        gauges
+    }
+
+    /// The ways out of a stage in topological order; all that lead through the gate are one.
+    fn outlets(&self, stages: &[StagePlan], index: usize) -> Outlets {
+        let mut outlets = Vec::new();
+        let gated: Arc<[usize]> = if is_metadata(&stages[index]) {
+            stages[index].to.iter().copied().filter(|to| !is_metadata(&stages[*to])).collect()
+        } else {
+            Arc::default()
+        };
+        for to in &stages[index].to {
+            if !gated.contains(to) {
+                outlets.push(Outlet::Stage(*to, self.inlets[to].clone()));
+            } else if gated.first() == Some(to) {
+                let inlet = if is_windowed(stages, index) { &self.windows } else { &self.newcomers };
+                outlets.push(Outlet::Gate(gated.clone(), inlet.clone()));
+            }
+        }
+        Outlets(outlets)
+    }
+}
+
+/// Whether what a stage gives is metadata: references that hold nothing yet.
+fn is_metadata(stage: &StagePlan) -> bool {
+    stage.gives == Port::Asset
+}
+
+/// Whether a stage or one above it makes windows.
+fn is_windowed(stages: &[StagePlan], index: usize) -> bool {
+    matches!(stages[index].op.clone().kind(), Kind::Expand(_))
+        || stages[index].from.iter().any(|feeder| is_windowed(stages, *feeder))
+}
+
+/// The stages at or below one that join windows.
+fn joins_below(stages: &[StagePlan], index: usize, completed: &HashMap<usize, Arc<Completed>>) -> Vec<Join> {
+    let mut joins = Vec::new();
+    let mut ahead = stages[index].to.clone();
+    let mut seen = Vec::new();
+    while let Some(next) = ahead.pop() {
+        if seen.contains(&next) {
+            continue;
+        }
+        seen.push(next);
+        match completed.get(&next) {
+            None => ahead.extend(&stages[next].to),
+            Some(done) => {
+                let done = done.clone();
+                joins.push(Join { stage: next, on_complete: Arc::new(move |parent| done.push(parent)) });
+            }
+        }
+    }
+    joins
+}
+
+fn start(
+    shared: &Arc<Shared>,
+    tasks: &mut JoinSet<()>,
+    index: usize,
+    stage: &StagePlan,
+    intake: Option<Intake<Parcel>>,
+    outlets: Outlets,
+    completed: &HashMap<usize, Arc<Completed>>,
+) {
+    let shared = shared.clone();
+    let kind = stage.op.clone().kind();
+    let Some(intake) = intake else {
+        if let Kind::Source(op) = kind {
+            tasks.spawn(source::list(shared, index, op, outlets));
+        }
+        return;
+    };
+    match kind {
+        Kind::Source(_) => {}
+        Kind::Transfer(op) => {
+            drop(tasks.spawn(stage::run(shared, index, Work::Transfer(op), intake, outlets)))
+        }
+        Kind::Compute(op) => drop(tasks.spawn(stage::run(shared, index, Work::Compute(op), intake, outlets))),
+        Kind::Expand(op) => {
+            let joins = joins_below(&shared.plan.stages, index, completed);
+            tasks.spawn(source::expand(shared, index, op, intake, outlets, joins));
+        }
+        Kind::Regroup(op) => drop(tasks.spawn(source::regroup(shared, index, op, intake, outlets))),
+        Kind::Assemble(op) => {
+            let completed = completed[&index].clone();
+            tasks.spawn(join::assemble(shared, index, op, intake, outlets, completed));
+        }
+        Kind::Gather(op) => drop(tasks.spawn(join::gather(shared, index, op, intake, outlets))),
+    }
+}

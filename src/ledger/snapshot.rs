@@ -1,0 +1,133 @@
+//! Everything a ledger knows, read at once.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+use rusqlite::{Connection, Result, Row};
+
+use super::entry::class_of;
+use super::schema::open_to_read;
+use super::{Entry, LedgerError, Manifest, Output, PastFailure, State};
+use crate::ids::{ItemId, ResourceName};
+
+/// Everything a ledger knows, at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// What is known of each item.
+    pub entries: HashMap<ItemId, Entry>,
+    /// What the adaptive limits came to, for the next run's start.
+    pub limits: BTreeMap<ResourceName, u64>,
+    /// Whose files they are: item and size by location, the committed one first.
+    owners: HashMap<Arc<str>, Vec<(ItemId, u64)>>,
+}
+
+impl Snapshot {
+    /// Reads a ledger and writes nothing; a ledger that is not there knows nothing. A run may be using it.
+    ///
+    /// # Errors
+    /// A file that is no ledger, damaged, or of a newer version.
+    pub fn read(path: &Path) -> std::result::Result<Self, LedgerError> {
+        if !path.exists() {
+            return Ok(Self::default());
+        }
+        match open_to_read(path)? {
+            Some(db) => Self::load(&db).map_err(|error| LedgerError::of_database(path, error)),
+            None => Ok(Self::default()),
+        }
+    }
+
+    /// The items that own what may stand at a location, with its size in bytes: the one whose file is known to stand
+    /// there first, then the one that was about to replace it.
+    pub fn owners_of(&self, location: &str) -> &[(ItemId, u64)] {
+        self.owners.get(location).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn load(db: &Connection) -> Result<Self> {
+        let mut snapshot = Self { entries: load_entries(db)?, limits: load_limits(db)?, ..Self::default() };
+        snapshot.load_outputs(db)?;
+        Ok(snapshot)
+    }
+
+    /// Hands the outputs to their items; those of forgotten items are owned all the same.
+    fn load_outputs(&mut self, db: &Connection) -> Result<()> {
+        let mut statement = db.prepare(
+            "SELECT item, stage, location, fingerprint, size, inode, 1 AS is_committed FROM outputs
+             UNION ALL SELECT item, stage, location, fingerprint, size, inode, 0 FROM intents
+             ORDER BY location, is_committed DESC",
+        )?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let (item, output) = (text(row, 0)?.into(), output(row)?);
+            let owner = (ItemId::clone(&item), output.size);
+            self.owners.entry(Arc::clone(&output.location)).or_default().push(owner);
+            if let Some(entry) = self.entries.get_mut(&item) {
+                entry.outputs.push(output);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn load_entries(db: &Connection) -> Result<HashMap<ItemId, Entry>> {
+    let options = load_options(db)?;
+    let mut statement = db.prepare(
+        "SELECT id, state, fingerprint, inputs, options, expects, attempts,
+                failure_stage, failure_class, failure_message FROM items",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut entries = HashMap::new();
+    while let Some(row) = rows.next()? {
+        entries.insert(text(row, 0)?.into(), entry(row, &options)?);
+    }
+    Ok(entries)
+}
+
+fn load_options(db: &Connection) -> Result<HashMap<i64, Arc<str>>> {
+    db.prepare("SELECT id, text FROM options")?
+        .query_map([], |row| Ok((row.get(0)?, text(row, 1)?)))?
+        .collect()
+}
+
+fn load_limits(db: &Connection) -> Result<BTreeMap<ResourceName, u64>> {
+    db.prepare("SELECT resource, value FROM limits")?
+        .query_map([], |row| Ok((text(row, 0)?.into(), row.get::<_, i64>(1)? as u64)))?
+        .collect()
+}
+
+fn entry(row: &Row, options: &HashMap<i64, Arc<str>>) -> Result<Entry> {
+    let manifest =
+        Manifest { inputs: text(row, 3)?, options: options.get(&row.get(4)?).cloned().unwrap_or_default() };
+    Ok(Entry {
+        // A state that nobody knows is one that did not end.
+        state: State::parse(row.get_ref(1)?.as_str()?).unwrap_or(State::Running),
+        fingerprint: text(row, 2)?,
+        manifest,
+        expects: row.get(5)?,
+        attempts: row.get(6)?,
+        failure: failure(row)?,
+        outputs: Vec::new(),
+    })
+}
+
+fn failure(row: &Row) -> Result<Option<PastFailure>> {
+    let Some(stage) = row.get::<_, Option<String>>(7)? else { return Ok(None) };
+    let class = row.get::<_, Option<String>>(8)?.unwrap_or_default();
+    let message = row.get::<_, Option<String>>(9)?.unwrap_or_default();
+    Ok(Some(PastFailure { stage: stage.into(), class: class_of(&class), message }))
+}
+
+fn output(row: &Row) -> Result<Output> {
+    Ok(Output {
+        stage: text(row, 1)?.into(),
+        location: text(row, 2)?,
+        fingerprint: text(row, 3)?,
+        size: row.get::<_, i64>(4)? as u64,
+        inode: row.get::<_, Option<i64>>(5)?.map(|inode| inode as u64),
+        is_committed: row.get(6)?,
+    })
+}
+
+fn text(row: &Row, column: usize) -> Result<Arc<str>> {
+    Ok(Arc::from(row.get_ref(column)?.as_str()?))
+}

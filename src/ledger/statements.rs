@@ -1,0 +1,180 @@
+//! What is written, one function a fact.
+
+use rusqlite::{Connection, OptionalExtension, Result, params};
+
+use super::entry::class_name;
+use super::{Beginning, Intent, KeptRows, PastFailure, State};
+use crate::ids::{ItemId, ResourceName, StageName};
+
+/// An item begins, or begins again: what it failed with before is forgotten, its outputs stay owned.
+pub(super) fn begin(db: &Connection, beginning: &Beginning) -> Result<()> {
+    let Beginning { item, fingerprint, manifest, outputs } = beginning;
+    let options = intern(db, &manifest.options)?;
+    db.prepare_cached(
+        "INSERT INTO items (id, state, fingerprint, inputs, options, expects, attempts)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1)
+         ON CONFLICT (id) DO UPDATE SET state = ?2, fingerprint = ?3, inputs = ?4, options = ?5, expects = ?6,
+             attempts = attempts + 1, failure_stage = NULL, failure_class = NULL, failure_message = NULL",
+    )?
+    .execute(params![
+        item.as_str(),
+        State::Running.as_str(),
+        fingerprint,
+        manifest.inputs,
+        options,
+        outputs
+    ])?;
+    Ok(())
+}
+
+/// The number of an options text, which is kept once.
+fn intern(db: &Connection, text: &str) -> Result<i64> {
+    let known = db
+        .prepare_cached("SELECT id FROM options WHERE text = ?1")?
+        .query_row([text], |row| row.get(0))
+        .optional()?;
+    if let Some(id) = known {
+        return Ok(id);
+    }
+    db.prepare_cached("INSERT INTO options (text) VALUES (?1)")?.insert([text])
+}
+
+/// A temporary file is about to be made.
+pub(super) fn announce(db: &Connection, path: &str) -> Result<()> {
+    db.prepare_cached("INSERT OR IGNORE INTO temporaries VALUES (?1)")?.execute([path])?;
+    Ok(())
+}
+
+/// A temporary file is gone, and with it what was intended for it: its inode may be another file's next.
+pub(super) fn forget_temporary(db: &Connection, path: &str) -> Result<()> {
+    db.prepare_cached("DELETE FROM temporaries WHERE path = ?1")?.execute([path])?;
+    db.prepare_cached("DELETE FROM intents WHERE temporary = ?1")?.execute([path])?;
+    Ok(())
+}
+
+/// A temporary file is about to get its final name.
+pub(super) fn intend(db: &Connection, intent: &Intent) -> Result<()> {
+    let temporary = intent.temporary.as_ref().map(|path| path.to_string_lossy());
+    db.prepare_cached(
+        "INSERT OR REPLACE INTO intents (location, item, stage, fingerprint, size, inode, temporary)
+         VALUES (?1, ?2, ?3, coalesce((SELECT fingerprint FROM items WHERE id = ?2), ''), ?4, ?5, ?6)",
+    )?
+    .execute(params![
+        intent.location,
+        intent.item.as_str(),
+        intent.stage.as_str(),
+        intent.size as i64,
+        intent.inode.map(|inode| inode as i64),
+        temporary
+    ])?;
+    Ok(())
+}
+
+/// What was intended for a place is there.
+pub(super) fn commit_output(db: &Connection, location: &str) -> Result<()> {
+    db.prepare_cached(
+        "DELETE FROM temporaries WHERE path = (SELECT temporary FROM intents WHERE location = ?1)",
+    )?
+    .execute([location])?;
+    db.prepare_cached(
+        "INSERT OR REPLACE INTO outputs (location, item, stage, fingerprint, size, inode)
+         SELECT location, item, stage, fingerprint, size, inode FROM intents WHERE location = ?1",
+    )?
+    .execute([location])?;
+    db.prepare_cached("DELETE FROM intents WHERE location = ?1")?.execute([location])?;
+    Ok(())
+}
+
+/// Every stage did its work.
+pub(super) fn finish(db: &Connection, item: &ItemId) -> Result<()> {
+    db.prepare_cached("UPDATE items SET state = ?2 WHERE id = ?1")?
+        .execute(params![item.as_str(), State::Done.as_str()])?;
+    Ok(())
+}
+
+/// What was intended for the item is there, and it is done.
+pub(super) fn adopt(db: &Connection, item: &ItemId) -> Result<()> {
+    let locations: Vec<String> = db
+        .prepare_cached("SELECT location FROM intents WHERE item = ?1")?
+        .query_map([item.as_str()], |row| row.get(0))?
+        .collect::<Result<_>>()?;
+    locations.iter().try_for_each(|location| commit_output(db, location))?;
+    finish(db, item)
+}
+
+/// A stage failed for good.
+pub(super) fn fail(db: &Connection, item: &ItemId, failure: &PastFailure) -> Result<()> {
+    db.prepare_cached(
+        "UPDATE items SET state = ?2, failure_stage = ?3, failure_class = ?4, failure_message = ?5
+         WHERE id = ?1",
+    )?
+    .execute(params![
+        item.as_str(),
+        State::Failed.as_str(),
+        failure.stage.as_str(),
+        class_name(failure.class),
+        failure.message
+    ])?;
+    Ok(())
+}
+
+/// Keeps the rows of an item for a table, in place of earlier ones.
+pub(super) fn keep_rows(db: &Connection, stage: &StageName, kept: &KeptRows) -> Result<()> {
+    db.prepare_cached(
+        "INSERT OR REPLACE INTO rows (stage, item, fingerprint, rows) VALUES (?1, ?2, ?3, ?4)",
+    )?
+    .execute(params![stage.as_str(), kept.item.as_str(), kept.fingerprint, kept.rows])?;
+    Ok(())
+}
+
+/// Up to `limit` items' rows for a table, by item, after `after`.
+pub(super) fn rows_after(
+    db: &Connection,
+    stage: &StageName,
+    after: Option<&ItemId>,
+    limit: u32,
+) -> Result<Vec<KeptRows>> {
+    db.prepare_cached(
+        "SELECT item, fingerprint, rows FROM rows
+         WHERE stage = ?1 AND (?2 IS NULL OR item > ?2) ORDER BY item LIMIT ?3",
+    )?
+    .query_map(params![stage.as_str(), after.map(ItemId::as_str), limit], |row| {
+        Ok(KeptRows {
+            item: row.get::<_, String>(0)?.into(),
+            fingerprint: row.get::<_, String>(1)?.into(),
+            rows: row.get(2)?,
+        })
+    })?
+    .collect()
+}
+
+/// What an adaptive limit came to.
+pub(super) fn remember_limit(db: &Connection, resource: &ResourceName, value: u64) -> Result<()> {
+    db.prepare_cached("INSERT OR REPLACE INTO limits (resource, value) VALUES (?1, ?2)")?
+        .execute(params![resource.as_str(), value as i64])?;
+    Ok(())
+}
+
+/// Forgets every item and its rows. Which files are ours stays known, else they could not be replaced.
+pub(super) fn forget_all(db: &Connection) -> Result<()> {
+    db.execute_batch("DELETE FROM items; DELETE FROM rows; DELETE FROM options; DELETE FROM limits;")
+}
+
+/// Temporary files that were announced or intended and are not known to be gone.
+pub(super) fn temporaries(db: &Connection) -> Result<Vec<String>> {
+    db.prepare_cached(
+        "SELECT path FROM temporaries UNION SELECT temporary FROM intents WHERE temporary IS NOT NULL",
+    )?
+    .query_map([], |row| row.get(0))?
+    .collect()
+}
+
+/// The item and size of what may stand at a location: (item, size), the committed one first.
+pub(super) fn owners_of(db: &Connection, location: &str) -> Result<Vec<(ItemId, u64)>> {
+    db.prepare_cached(
+        "SELECT item, size, 0 AS later FROM outputs WHERE location = ?1
+         UNION ALL SELECT item, size, 1 FROM intents WHERE location = ?1 ORDER BY later",
+    )?
+    .query_map([location], |row| Ok((row.get::<_, String>(0)?.into(), row.get::<_, i64>(1)? as u64)))?
+    .collect()
+}

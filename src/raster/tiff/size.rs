@@ -1,0 +1,91 @@
+//! What a file takes, known from its form alone: bytes at most, memory while it is made, scratch while it is assembled.
+
+use super::codec::{codec_bytes, compressed_bound};
+use super::layout::{Level, levels};
+use super::settings::{Compression, Settings};
+use crate::raster::DataType;
+
+/// The part of an image's form that its size depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Columns.
+    pub width: u64,
+    /// Rows.
+    pub height: u64,
+    /// The type of all pixels.
+    pub data_type: DataType,
+    /// How many bands.
+    pub bands: usize,
+    /// Whether pixels of some band may be missing.
+    pub may_miss: bool,
+}
+
+impl Extent {
+    /// Floats mark missing pixels by NaN; integers may need a mask.
+    fn may_need_mask(&self) -> bool {
+        self.may_miss && !self.data_type.is_float()
+    }
+
+    fn tiles(&self, settings: &Settings) -> u64 {
+        levels(self.width, self.height, settings).iter().map(|level| level.tiles() as u64).sum()
+    }
+
+    /// Bytes of one tile, neither padded away nor compressed.
+    fn tile(&self, settings: &Settings) -> u64 {
+        raw_tile(settings, self.data_type, self.bands)
+    }
+}
+
+fn raw_tile(settings: &Settings, data_type: DataType, bands: usize) -> u64 {
+    settings.block as u64 * settings.block as u64 * bands as u64 * data_type.size()
+}
+
+/// The most bytes of one tile in the file, with its mask and frames.
+pub(super) fn tile_bound(settings: &Settings, data_type: DataType, bands: usize, has_mask: bool) -> u64 {
+    let image = compressed_bound(settings.compression, raw_tile(settings, data_type, bands)) + 8;
+    let mask = settings.block as u64 * settings.block as u64 / 8;
+    if has_mask { image + compressed_bound(Compression::Deflate(6), mask) + 8 } else { image }
+}
+
+/// The most bytes that the encoded file has, metadata as it usually is.
+pub fn encoded_bound(settings: &Settings, extent: &Extent) -> u64 {
+    let tile = tile_bound(settings, extent.data_type, extent.bands, extent.may_need_mask());
+    let header = (8 << 10) + (extent.bands as u64 * 512) + extent.tiles(settings) * 32;
+    header + extent.tiles(settings) * tile
+}
+
+/// How many threads beside the first are worth their memory: one for every 16 tiles, at most 7.
+pub fn helpers_for(settings: &Settings, extent: &Extent) -> usize {
+    (extent.tiles(settings) / 16).min(7) as usize
+}
+
+/// Memory beside input and output while a whole raster is encoded. The raw overviews need none of their own: they are
+/// dropped as the output, which is at least as large as they are in the worst case, grows.
+pub fn working_bytes(settings: &Settings, extent: &Extent) -> u64 {
+    (1 + helpers_for(settings, extent) as u64) * thread_bytes(settings, extent)
+}
+
+/// One thread's buffers: the tile as pixels, as bytes and compressed, and what the codec keeps.
+fn thread_bytes(settings: &Settings, extent: &Extent) -> u64 {
+    let tile = extent.tile(settings);
+    let mask = if extent.may_need_mask() { settings.block as u64 * settings.block as u64 * 5 / 4 } else { 0 };
+    2 * tile + compressed_bound(settings.compression, tile) + mask + codec_bytes(settings.compression, tile)
+}
+
+/// Memory beside its input while one window is taken into an assembly: a thread's buffers, and a tile as it is put
+/// together from parts, read back and halved. The whole assembly keeps 64 bytes a tile, and nothing else in memory.
+pub fn window_working_bytes(settings: &Settings, extent: &Extent) -> u64 {
+    let tile =
+        extent.tile(settings) + if extent.may_need_mask() { (settings.block as u64).pow(2) } else { 0 };
+    thread_bytes(settings, extent) + 3 * tile
+}
+
+/// Scratch disk for an assembly, estimated: compressed tiles and the finished file side by side at half the raw size
+/// each, or all of it where nothing is compressed, and the tiles of two rows that wait for their other parts.
+pub fn spool_estimate(settings: &Settings, extent: &Extent) -> u64 {
+    let level = Level { width: extent.width as usize, height: extent.height as usize, block: settings.block };
+    let waiting = 2 * level.across() as u64 * extent.tile(settings);
+    let raw = extent.tiles(settings) * extent.tile(settings);
+    let factor = if settings.compression == Compression::None { 2 } else { 1 };
+    factor * raw + waiting
+}

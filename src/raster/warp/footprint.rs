@@ -1,0 +1,190 @@
+//! What an image covers in another system: its edge and interior, densely transformed.
+
+use super::{SourceImage, WarpError};
+use crate::raster::{Crs, Transformer, crs};
+
+/// Web and world Mercator end here; the poles lie at infinity.
+const MERCATOR_LATITUDE: f64 = 85.06;
+
+/// Steps along each side of an image, and across its interior.
+const STEPS: usize = 64;
+
+/// What an image covers in another system.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Footprint {
+    /// West, south, east, north. An image across 180° has an east above 180 in geographic systems.
+    pub bounds: [f64; 4],
+    /// Whether it crosses 180° without covering all longitudes.
+    pub crosses_antimeridian: bool,
+    /// Whether a part beyond ±85.06° was left out, because the system cannot show it.
+    pub is_cut: bool,
+}
+
+impl Footprint {
+    /// What an image covers in a system.
+    ///
+    /// # Errors
+    /// No place of the image has coordinates in the system.
+    pub fn of(image: &SourceImage, crs: &Crs) -> Result<Self, WarpError> {
+        let mut ring = image_points(image, &edge())?;
+        let mut interior = image_points(image, &interior())?;
+        let mut is_cut = false;
+        for points in [&mut ring, &mut interior] {
+            is_cut |= to_system(points, &image.crs, crs)?;
+        }
+        let bounds = if crs::is_geographic(crs) {
+            geographic_bounds(image, crs, &ring, &interior)?
+        } else {
+            box_of(ring.iter().chain(&interior)).map(|bounds| (bounds, false))
+        };
+        let (bounds, crosses_antimeridian) =
+            bounds.ok_or_else(|| WarpError::Nowhere { crs: crs::describe(crs) })?;
+        Ok(Self { bounds, crosses_antimeridian, is_cut })
+    }
+}
+
+/// Takes points to a system; tells whether some lay where it cannot show them and were moved to its end.
+pub(super) fn to_system(points: &mut [(f64, f64)], from: &Crs, to: &Crs) -> Result<bool, WarpError> {
+    if !crs::is_mercator(to) || crs::is_same(from, to) {
+        Transformer::between(from, to)?.points(points);
+        return Ok(false);
+    }
+    let degrees = crs::parse("EPSG:4326").expect("PROJ knows the system of longitude and latitude");
+    Transformer::between(from, &degrees)?.points(points);
+    let is_cut = points.iter().any(|point| point.1.abs() > MERCATOR_LATITUDE);
+    for point in points.iter_mut() {
+        point.1 = point.1.clamp(-MERCATOR_LATITUDE, MERCATOR_LATITUDE);
+    }
+    Transformer::between(&degrees, to)?.points(points);
+    Ok(is_cut)
+}
+
+/// Bounds in longitude and latitude, and whether they pass 180°.
+///
+/// Longitudes are unrolled along the edge: an edge that comes back a turn later goes around a pole.
+fn geographic_bounds(
+    image: &SourceImage,
+    crs: &Crs,
+    ring: &[(f64, f64)],
+    interior: &[(f64, f64)],
+) -> Result<Option<([f64; 4], bool)>, WarpError> {
+    let unrolled = unrolled(ring);
+    let Some(edge) = box_of(&unrolled) else { return Ok(box_of(interior).map(|bounds| (bounds, false))) };
+    let [_, south, _, north] = box_of(ring.iter().chain(interior)).expect("the edge has finite points");
+    let turn = unrolled.last().map_or(0.0, |last| (last.0 - unrolled[0].0).abs());
+    if turn > 180.0 || edge[2] - edge[0] > 359.0 {
+        let (with_south, with_north) = poles_inside(image, crs)?;
+        let (south, north) = (if with_south { -90.0 } else { south }, if with_north { 90.0 } else { north });
+        let (west, east) = if turn > 180.0 { (-180.0, 180.0) } else { (edge[0], edge[2]) };
+        return Ok(Some(([west, south, east, north], false)));
+    }
+    let [west, _, east, _] = edge;
+    let shift = 360.0 * ((west + 180.0) / 360.0).floor();
+    // An image from 0° to 360° keeps its own count of longitudes.
+    let (west, east) =
+        if crs::is_geographic(&image.crs) { (west, east) } else { (west - shift, east - shift) };
+    Ok(Some(([west, south, east, north], east > 180.0 + 1e-9)))
+}
+
+/// Finite points with longitudes that go on beyond ±180 instead of jumping.
+fn unrolled(ring: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut before = None;
+    let finite = ring.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
+    finite
+        .map(|(x, y)| {
+            let x = before.map_or(*x, |before: f64| x + 360.0 * ((before - x) / 360.0).round());
+            before = Some(x);
+            (x, *y)
+        })
+        .collect()
+}
+
+/// Whether the south and the north pole lie in the image.
+fn poles_inside(image: &SourceImage, crs: &Crs) -> Result<(bool, bool), WarpError> {
+    let mut poles = [(0.0, -90.0), (0.0, 90.0)];
+    Transformer::between(crs, &image.crs)?.points(&mut poles);
+    let (mut x, mut y): (Vec<f64>, Vec<f64>) = poles.into_iter().unzip();
+    image.placer()?.to_pixels(&mut x, &mut y);
+    let (width, height) = (image.size.0 as f64, image.size.1 as f64);
+    let is_inside = |i: usize| (0.0..=width).contains(&x[i]) && (0.0..=height).contains(&y[i]);
+    Ok((is_inside(0), is_inside(1)))
+}
+
+/// West, south, east, north of the finite ones among points.
+fn box_of<'a>(points: impl IntoIterator<Item = &'a (f64, f64)>) -> Option<[f64; 4]> {
+    let finite = points.into_iter().filter(|(x, y)| x.is_finite() && y.is_finite());
+    finite.fold(None, |bounds, &(x, y)| {
+        let [west, south, east, north] = bounds.unwrap_or([x, y, x, y]);
+        Some([west.min(x), south.min(y), east.max(x), north.max(y)])
+    })
+}
+
+/// Places of an image, given as parts of its width and height, in its own system.
+pub(super) fn image_points(image: &SourceImage, places: &[(f64, f64)]) -> Result<Vec<(f64, f64)>, WarpError> {
+    let (width, height) = (image.size.0 as f64, image.size.1 as f64);
+    let (mut x, mut y): (Vec<f64>, Vec<f64>) = places.iter().map(|(u, v)| (u * width, v * height)).unzip();
+    image.placer()?.to_coordinates(&mut x, &mut y);
+    Ok(x.into_iter().zip(y).collect())
+}
+
+/// Once around the unit square.
+fn edge() -> Vec<(f64, f64)> {
+    let along = || (0..STEPS).map(|step| step as f64 / STEPS as f64);
+    let top = along().map(|t| (t, 0.0));
+    let right = along().map(|t| (1.0, t));
+    let bottom = along().map(|t| (1.0 - t, 1.0));
+    let left = along().map(|t| (0.0, 1.0 - t));
+    top.chain(right).chain(bottom).chain(left).chain([(0.0, 0.0)]).collect()
+}
+
+/// Evenly over the unit square.
+pub(super) fn interior() -> Vec<(f64, f64)> {
+    const INSIDE: usize = 20;
+    let at = |step: usize| step as f64 / INSIDE as f64;
+    (0..=INSIDE).flat_map(|row| (0..=INSIDE).map(move |col| (at(col), at(row)))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::raster::warp::SourceOptions;
+    use crate::raster::{Grid, Placement};
+
+    fn footprint(code: &str, geotransform: [f64; 6], (width, height): (u64, u64), target: &str) -> Footprint {
+        let grid = Grid { crs: Some(crs::parse(code).unwrap()), geotransform, width, height };
+        let image = SourceImage::new(&grid, &Placement::Affine, &SourceOptions::default()).unwrap();
+        Footprint::of(&image, &crs::parse(target).unwrap()).unwrap()
+    }
+
+    fn assert_near(bounds: [f64; 4], expected: [f64; 4], tolerance: f64) {
+        let is_near = bounds.iter().zip(expected).all(|(a, b)| (a - b).abs() <= tolerance);
+        assert!(is_near, "{bounds:?}, expected {expected:?}");
+    }
+
+    #[test]
+    fn an_image_around_the_pole_reaches_it_at_every_longitude() {
+        // The corners of a polar stereographic square of ±1000 km lie 1414 km from the pole, near 77° north.
+        let square = [-1e6, 1e4, 0.0, 1e6, 0.0, -1e4];
+        let found = footprint("EPSG:3995", square, (200, 200), "EPSG:4326");
+        assert_near(found.bounds, [-180.0, 77.0, 180.0, 90.0], 0.1);
+        assert!(!found.crosses_antimeridian);
+    }
+
+    #[test]
+    fn an_image_across_the_antimeridian_stays_narrow() {
+        // Zone 60 is centred on 177° east; 500 km east of it at the equator is 4.49° further.
+        let found = footprint("EPSG:32660", [5e5, 1e4, 0.0, 1e5, 0.0, -1e4], (50, 10), "EPSG:4326");
+        assert_near(found.bounds, [177.0, 0.0, 181.49, 0.905], 0.01);
+        assert!(found.crosses_antimeridian);
+    }
+
+    #[test]
+    fn the_whole_earth_ends_where_mercator_does() {
+        let found = footprint("EPSG:4326", [-180.0, 10.0, 0.0, 90.0, 0.0, -10.0], (36, 18), "EPSG:3857");
+        let half = std::f64::consts::PI * 6_378_137.0;
+        assert_near(found.bounds, [-half, -20_048_966.1, half, 20_048_966.1], 0.5);
+        assert!(found.is_cut);
+        let whole = footprint("EPSG:4326", [-180.0, 10.0, 0.0, 90.0, 0.0, -10.0], (36, 18), "EPSG:4326");
+        assert_near(whole.bounds, [-180.0, -90.0, 180.0, 90.0], 1e-9);
+    }
+}

@@ -1,0 +1,7 @@
+//! The engine's laws, with test-only ops under paused time: exact numbers, no lost item, every permit back.
+
+mod back_pressure;
+mod endings;
+mod properties;
+mod support;
+mod windows;

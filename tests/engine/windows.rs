@@ -1,0 +1,82 @@
+//! One parent into many windows and back.
+
+use std::sync::Arc;
+
+use gisrun::contract::Port;
+use gisrun::plan::Limit;
+use tokio::sync::Notify;
+
+use crate::support::{Bench, Role, at_once, behind, settle};
+
+fn windowed(items: u64, each: u64) -> Bench {
+    Bench::new(&[("units", Limit::Slots(1))]).unit("units").source("parents", items).add(
+        "windows",
+        &["parents"],
+        Port::Asset,
+        Role::Windows { each },
+        at_once(),
+        |stage| stage.parallelism = 1,
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn joins_every_window_of_every_parent_with_one_unit() {
+    let bench = windowed(3, 7).step("work", &["windows"], at_once()).add(
+        "joined",
+        &["work"],
+        Port::Encoded,
+        Role::Join,
+        at_once(),
+        |_| {},
+    );
+    let outcome = bench.run().await;
+    assert_eq!((outcome.done, outcome.failed), (3, 0));
+    let mut order = bench.counts("joined").order.lock().unwrap().clone();
+    order.sort();
+    assert_eq!(order, ["item-0 of 7", "item-1 of 7", "item-2 of 7"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn twenty_thousand_windows_run_ahead_no_further_than_a_few() {
+    let gate = Arc::new(Notify::new());
+    let bench = windowed(1, 20_736).step("standing", &["windows"], behind(gate));
+    let run = bench.spawn();
+    settle().await;
+    // 2 worked on, 2 in the queue, and the gate: 2 read ahead and 1 in the place before it.
+    assert_eq!(bench.counts("windows").started(), 2 + 2 + 2 + 1);
+    run.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_item_that_waits_for_a_unit_does_not_wait_for_the_windows_behind_it() {
+    // Whole items and windows of the same items meet at the gate; a unit is there for one item at a time.
+    let bench = windowed(5, 9).step("whole", &["parents"], at_once()).step("parts", &["windows"], at_once());
+    let outcome = bench.run().await;
+    assert_eq!(outcome.done, 5);
+    assert_eq!((bench.counts("whole").ended(), bench.counts("parts").ended()), (5, 45));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_window_fails_its_parent_once_and_its_siblings_are_dropped() {
+    let failing: crate::support::Script = Arc::new(|item, _| {
+        let fails = item.id.as_str() == "item-1/3";
+        Box::pin(
+            async move { if fails { Err(gisrun::contract::Failure::item("broken window")) } else { Ok(()) } },
+        )
+    });
+    let bench = windowed(3, 7).step("work", &["windows"], failing).add(
+        "joined",
+        &["work"],
+        Port::Encoded,
+        Role::Join,
+        at_once(),
+        |_| {},
+    );
+    let outcome = bench.run().await;
+    assert_eq!((outcome.done, outcome.failed), (2, 1));
+    assert_eq!(bench.counts("joined").ended(), 2);
+    let failures = bench.events().into_iter().filter(
+        |event| matches!(event, gisrun::events::Event::ItemFailed { item, .. } if item.as_str() == "item-1"),
+    );
+    assert_eq!(failures.count(), 1);
+}
