@@ -20,7 +20,7 @@ use crate::contract::{
     OpEntry, Payload, Port, Shape, Take,
 };
 use crate::raster::reduce::Reduce;
-use crate::raster::{Band, BandDescription, DataType, Grid, Member, Raster, Window, crs};
+use crate::raster::{Band, BandDescription, DataType, Grid, Member, Placement, Raster, Window, crs};
 
 /// The line of the table.
 pub const ENTRY: OpEntry = OpEntry {
@@ -137,7 +137,7 @@ impl Op for Composite {
             names.iter().map(|name| self.band_shape(name, &input.members)).collect::<Result<_, _>>()?;
         let window = bounding(input.members.iter().map(|member| member.window));
         let grid = Arc::new(grid.clone());
-        Ok(Shape::raster(vec![MemberShape { id: item.id.as_str().into(), grid, window, bands }]))
+        Ok(Shape::raster(vec![MemberShape { id: item.id.as_str().into(), grid, window, bands, placement: Placement::Affine }]))
     }
 
     fn region(&self, wanted: &[Window], input: &Shape, _output: &Shape) -> Result<Vec<Window>, Failure> {

@@ -11,14 +11,10 @@ use crate::contract::{
     BandShape, Compute, ComputeContext, Environment, Failure, Item, Kind, Lineage, MemberShape, Op, OpEntry,
     Payload, Shape, SourceContext,
 };
-<<<<<<< HEAD
 use crate::raster::{
     Band, BandDescription, BandPixels, Grid, Member, Pixel, Placement, Raster, Validity, Window,
 };
-=======
-use crate::raster::{Band, BandDescription, BandPixels, Grid, Member, Pixel, Raster, Validity, Window};
 use crate::remote::StageClient;
->>>>>>> remote
 use crate::resources::Bytes;
 
 /// The value of `option = …`, and the text that its spans are of.

@@ -7,7 +7,6 @@ mod diagnostics;
 mod interrupted;
 mod job;
 mod limits;
-mod main_job;
 mod outputs;
 mod record;
 mod resume;
