@@ -157,8 +157,8 @@ async fn windows_of(
         let (outlets, broods) = (outlets.clone(), broods.clone());
         async move {
             let Attempt { leases, cancel, .. } = attempt;
-            let mut windows =
-                op.expand(parent.item.clone(), contexts::transfer(&shared, stage, &parent, &cancel));
+            let context = contexts::transfer(&shared, stage, &parent, &cancel);
+            let mut windows = op.expand(parent.item.clone(), TransferContext { output: raster, ..context });
             loop {
                 let places = outlets.places().await;
                 let Some(window) = windows.next().await.transpose()? else { break };
