@@ -13,6 +13,7 @@ mod list_file;
 mod listed;
 mod mask;
 mod number;
+mod polygons;
 mod rasters;
 mod read;
 mod stats;
