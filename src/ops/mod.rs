@@ -14,6 +14,7 @@ mod listed;
 mod mask;
 mod named_grid;
 mod number;
+mod polygons;
 mod rasters;
 mod read;
 mod stats;
