@@ -2,10 +2,12 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::contract::blocking;
 use crate::contract::{Compute, Failure, Item, Transfer};
@@ -114,10 +116,11 @@ async fn guarded(
         Work::Transfer(op) => {
             let context = contexts::transfer(shared, stage, &parcel, &cancel);
             let (op, item) = (op.clone(), parcel.item);
+            let patience = if op.ends_itself() { blocking::PATIENCE } else { Duration::ZERO };
             let work = AssertUnwindSafe(op.transfer(item, context)).catch_unwind();
             let ended = tokio::select! {
                 ended = work => ended,
-                () = cancel.cancelled() => return Err(Failure::cancelled()),
+                () = cancelled_for(&cancel, patience) => return Err(Failure::cancelled()),
             };
             drop(leases);
             ended.unwrap_or_else(|panic| Err(blocking::panicked(panic.as_ref())))?
@@ -125,4 +128,12 @@ async fn guarded(
     };
     let bytes = output.as_ref().map_or(0, |item| item.payload.held());
     Ok((output, bytes))
+}
+
+/// Returns once the work has been cancelled for so long.
+async fn cancelled_for(cancel: &CancellationToken, patience: Duration) {
+    cancel.cancelled().await;
+    if !patience.is_zero() {
+        tokio::time::sleep(patience).await;
+    }
 }

@@ -6,3 +6,5 @@ pub(super) const UNKNOWN_BAND: &str = "unknown-band";
 pub(super) const BAD_FORMULA: &str = "bad-formula";
 /// Options that exclude each other, or that only make sense together.
 pub(super) const CONFLICT: &str = "conflicting-options";
+/// An output of a program that nothing tells the program of.
+pub(super) const UNTOLD_OUTPUT: &str = "untold-output";

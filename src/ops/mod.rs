@@ -4,6 +4,7 @@ mod blocks;
 mod calc;
 mod codes;
 mod encode;
+mod exec;
 mod fetch;
 mod file_pattern;
 mod glob;
@@ -14,6 +15,7 @@ mod mask;
 mod number;
 mod rasters;
 mod read;
+mod takeover;
 #[cfg(test)]
 mod testing;
 mod write;
@@ -29,6 +31,7 @@ static TABLE: &[OpEntry] = &[
     calc::ENTRY,
     mask::ENTRY,
     encode::ENTRY,
+    exec::ENTRY,
     write::ENTRY,
 ];
 
