@@ -14,6 +14,7 @@ use crate::contract::{Compute, Failure, Item, Transfer};
 use crate::engine::attempt::{Attempt, persist};
 use crate::engine::contexts;
 use crate::engine::journey::{Ending, Parcel};
+use crate::engine::late;
 use crate::engine::outlets::{Outlets, Places};
 use crate::engine::queue::Intake;
 use crate::engine::run::Shared;
@@ -79,6 +80,11 @@ async fn step(shared: &Arc<Shared>, stage: usize, work: &Work, parcel: Parcel, p
         parcel.journey.end(Ending::Cancelled);
         return;
     }
+    let journey = parcel.journey.clone();
+    let parcel = match late::find_way(shared, stage, parcel).await {
+        Ok(parcel) => parcel,
+        Err((stage, failure)) => return shared.fail(&journey, stage, failure),
+    };
     let plan = &shared.plan.stages[stage];
     let result = persist(shared, plan, &parcel, waits, |attempt| {
         let (shared, work, parcel) = (shared.clone(), work.clone(), parcel.clone());

@@ -8,3 +8,5 @@ pub(super) const BAD_FORMULA: &str = "bad-formula";
 pub(super) const CONFLICT: &str = "conflicting-options";
 /// An output of a program that nothing tells the program of.
 pub(super) const UNTOLD_OUTPUT: &str = "untold-output";
+/// A file that an option names and that cannot be read.
+pub(super) const UNREADABLE_FILE: &str = "unreadable-file";

@@ -43,9 +43,8 @@ impl Inputs {
             }
             Payload::Blobs(sets) => {
                 let wanted = recipe.named_inputs();
-                let is_wanted = |blob: &&Blob| {
-                    wanted.as_ref().is_none_or(|names| names.contains(&blob.asset.name))
-                };
+                let is_wanted =
+                    |blob: &&Blob| wanted.as_ref().is_none_or(|names| names.contains(&blob.asset.name));
                 for blob in only(sets, "assets")?.blobs.iter().filter(is_wanted) {
                     inputs.add_blob(blob, context)?;
                 }

@@ -169,7 +169,10 @@ impl Stand {
 /// The size of what the program made.
 fn made(name: &str, path: &Path) -> Result<u64, Failure> {
     let lacking = |what: &str| {
-        Err(Failure::item(format!("the program ended well and output `{name}` (`{}`) {what}", path.display())))
+        Err(Failure::item(format!(
+            "the program ended well and output `{name}` (`{}`) {what}",
+            path.display()
+        )))
     };
     match fs::metadata(path) {
         Ok(file) if !file.is_file() => lacking("is no file"),

@@ -80,7 +80,8 @@ impl Recipe {
 
     /// How many files stay.
     pub(super) fn final_count(&self) -> u32 {
-        self.outputs.iter().filter(|output| matches!(output.destination, Destination::Final(_))).count() as u32
+        self.outputs.iter().filter(|output| matches!(output.destination, Destination::Final(_))).count()
+            as u32
     }
 
     /// The names of all outputs.
