@@ -98,7 +98,7 @@ impl Recipe {
         Some(texts().filter_map(|name| name.strip_prefix("input.")).map(str::to_owned).collect())
     }
 
-    /// What can change a result: the order of outputs cannot, and where they stay is no result but who has it.
+    /// What can change a result or where it stays.
     pub(super) fn manifest(&self) -> Json {
         let texts = |text: &Template| text.text().to_owned();
         let command: Vec<String> = self.command.iter().map(texts).collect();
