@@ -25,7 +25,7 @@ pub use nearest::{nearest, suggestion};
 pub use params::Inputs;
 pub use pipeline::{
     Access, AsWritten, Clamp, CoresExpression, GridDefinition, Grids, Isolation, MaxFailures, OnError,
-    Parameter, ResourceForm, RetryOptions, RunOptions, Share, SizeForm, Stage, Use,
+    Parameter, Resolution, ResourceForm, RetryOptions, RunOptions, Share, SizeForm, Stage, Use,
 };
 pub use read::from_value;
 pub use schema::{OpPart, Parts, Schema, generator, tidy};

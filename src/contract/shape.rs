@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::contract::{Asset, Item, Location, Payload};
-use crate::raster::{DataType, FileBytes, Grid, Header, Window};
+use crate::raster::{DataType, FileBytes, Grid, Header, Placement, Window};
 
 /// The form of an item's payload at one port, known from headers.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +46,8 @@ pub struct MemberShape {
     pub window: Window,
     /// The bands.
     pub bands: Vec<BandShape>,
+    /// How the image is placed where its grid does not tell.
+    pub placement: Placement,
 }
 
 /// What is known of one band.

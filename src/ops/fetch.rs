@@ -14,15 +14,15 @@ use url::Url;
 
 use crate::config::{Fault, Value, from_value};
 use crate::contract::{
-    Asset, AssetNeed, AssetSet, Blob, BlobSet, Content, Environment, Failure, Item, Kind, Location, Op,
-    OpEntry, Payload, Port, Shape, Take, TemporaryFile, Transfer, TransferContext,
+    Asset, AssetNeed, AssetSet, AssetShape, Blob, BlobSet, Content, Environment, Failure, Item, Kind,
+    Location, Op, OpEntry, Payload, Port, Shape, Take, TemporaryFile, Transfer, TransferContext,
 };
 use crate::raster::{BlockNeed, BlockRanges, FileBytes, block_ranges};
 use crate::remote::{Body, Head, RequestError, Spill, merged_length, off_loop};
 use crate::units::ByteSize;
 
 /// The line of the table.
-pub const ENTRY: OpEntry = OpEntry {
+pub(super) const ENTRY: OpEntry = OpEntry {
     name: "fetch",
     summary: "Moves the bytes of remote files: only the ranges that later stages need, or whole files.",
     accepts: &[Port::Asset],
@@ -45,7 +45,7 @@ const SMALL: u64 = 1 << 20;
 /// changes while its ranges are read is read again as a whole, once.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct FetchOptions {
+pub(super) struct FetchOptions {
     /// How much of a file moves: `"auto"` (the default) takes ranges where a later stage needs a part of a tiled file, and
     /// the whole file otherwise; `"whole"` always takes whole files; `"ranges"` takes ranges even where they make up
     /// nearly all of a small file.
@@ -143,14 +143,11 @@ impl Work<'_> {
 
     /// Whether a later stage reads the file: it is among the needs, or where there are none, in the input's form.
     fn is_wanted(&self, member: usize, asset: &Asset) -> bool {
-        match &self.context.needs {
-            Some(needs) => needs.iter().any(|need| need.member == member && need.name == asset.name),
-            None => {
-                let shapes = &self.context.input.assets;
-                shapes.is_empty()
-                    || shapes.iter().any(|shape| shape.member == member && shape.name == asset.name)
-            }
+        if let Some(needs) = &self.context.needs {
+            return needs.iter().any(|need| need.member == member && need.name == asset.name);
         }
+        let shapes = &self.context.input.assets;
+        shapes.is_empty() || shapes.iter().any(|shape| shape.member == member && shape.name == asset.name)
     }
 
     async fn blob(&self, member: usize, asset: &Asset) -> Result<Blob, Failure> {
@@ -267,9 +264,9 @@ impl Work<'_> {
     /// What the header did not foresee grows the item's memory as an overdraft; more than the whole budget is refused.
     fn admit(&self, member: usize, asset: &Asset, bytes: u64) -> Result<(), String> {
         let memory = &self.context.memory;
-        let shapes = self.context.input.assets.iter();
-        let foreseen = shapes.filter(|shape| shape.member == member && shape.name == asset.name);
-        let foreseen = foreseen.filter_map(|shape| shape.size).next().unwrap_or(0);
+        let is_asset = |shape: &&AssetShape| shape.member == member && shape.name == asset.name;
+        let foreseen =
+            self.context.input.assets.iter().find(is_asset).and_then(|shape| shape.size).unwrap_or(0);
         let capacity = memory.budget().capacity();
         if bytes > capacity {
             return Err(format!("{bytes} bytes, more than the {capacity} bytes of the memory budget"));
@@ -329,6 +326,8 @@ impl From<Failure> for RequestFailure {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+
+    use tokio_util::sync::CancellationToken;
 
     use super::*;
     use crate::config::parse;
@@ -440,7 +439,7 @@ mod tests {
             stage: "fetched".into(),
             item: "a".into(),
             client: client.for_stage(StageSettings { retry, ..StageSettings::default() }),
-            cancel: Default::default(),
+            cancel: CancellationToken::default(),
             wanted: Arc::new([]),
             needs: needs.map(Into::into),
             input: Arc::default(),
@@ -507,7 +506,7 @@ mod tests {
             let folder = folder();
             let context = context(needs, folder.path());
             let blobs = fetch(options, item, &context).await.expect("a file");
-            assert_eq!(segments(&blobs[0]), [0..400_256]);
+            assert_eq!(segments(&blobs[0]), vec![0..400_256]);
             assert_eq!(server.seen().len(), 1, "{options}");
             assert_eq!(context.memory.bytes(), 400_256, "the unforeseen bytes are an overdraft");
         }

@@ -20,7 +20,7 @@ use crate::contract::{
 use crate::remote::off_loop;
 
 /// The line of the table.
-pub const ENTRY: OpEntry = OpEntry {
+pub(super) const ENTRY: OpEntry = OpEntry {
     name: "glob",
     summary: "Lists the files that patterns match, each an item, or several of them one.",
     accepts: &[],
@@ -39,7 +39,7 @@ pub const ENTRY: OpEntry = OpEntry {
 /// A pattern that matches nothing is no fault as long as another one does; no file at all ends the run before any work.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct GlobOptions {
+pub(super) struct GlobOptions {
     /// Patterns of files, relative to the pipeline's folder. `*` and `?` stand for characters of one name, `[ab]` for one
     /// of these, `**` for any number of folders; a name that begins with a dot is matched by a dot alone. `{id}` and
     /// `{asset}` match as `*` does and name the item and its asset; `{{` and `}}` are literal braces.
@@ -176,11 +176,9 @@ impl Named {
 mod tests {
     use std::path::Path;
 
-    use futures::TryStreamExt;
-
     use super::*;
-    use crate::config::parse as parse_toml;
     use crate::contract::Payload;
+    use crate::ops::testing::{compile_in, listed};
 
     fn folder(files: &[&str]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");
@@ -193,18 +191,11 @@ mod tests {
     }
 
     fn op(options: &str, folder: &Path) -> Result<Arc<dyn Op>, Vec<Fault>> {
-        let (value, faults) = parse_toml(options);
-        assert_eq!(faults, []);
-        (ENTRY.compile)(&value, &Environment { folder: folder.to_owned(), ..Environment::default() })
+        compile_in(&ENTRY, options, folder)
     }
 
     async fn list(options: &str, folder: &Path) -> Result<Vec<Item>, Failure> {
-        let Kind::Source(source) = op(options, folder).expect("right options").kind() else {
-            panic!("a source")
-        };
-        let context =
-            SourceContext { stage: "in".into(), client: Default::default(), cancel: Default::default() };
-        source.list(context).try_collect().await
+        listed(&ENTRY, options, folder).await
     }
 
     /// (id, folder, assets) of each item.

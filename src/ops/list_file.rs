@@ -233,7 +233,6 @@ fn cell_value(cell: &str) -> Option<Json> {
 
 fn field_value(field: &Field) -> Option<Json> {
     let value = match field {
-        Field::Null => return None,
         Field::Bool(value) => (*value).into(),
         Field::Byte(value) => (*value).into(),
         Field::Short(value) => (*value).into(),
@@ -253,7 +252,7 @@ fn field_value(field: &Field) -> Option<Json> {
             list.elements().iter().map(|field| field_value(field).unwrap_or_default()).collect()
         }
         // Bytes (a geometry, say) and maps are nothing that a property can be.
-        Field::Bytes(_) | Field::MapInternal(_) => return None,
+        Field::Null | Field::Bytes(_) | Field::MapInternal(_) => return None,
         other => other.to_string().into(),
     };
     Some(value)

@@ -127,13 +127,13 @@ fn test(rule: &Spanned<MaskRule>) -> Result<BandTest, Vec<Fault>> {
 }
 
 fn any_bit(bits: &[Spanned<u32>]) -> Result<BandTest, Vec<Fault>> {
-    let mask = bits.iter().try_fold(0_u64, |mask, bit| match 1_u64.checked_shl(bit.value) {
-        Some(one) => Ok(mask | one),
-        None => {
+    let one = |bit: &Spanned<u32>| {
+        1_u64.checked_shl(bit.value).ok_or_else(|| {
             let message = format!("expected a bit from 0 to 63, found `{}`", bit.value);
-            Err(vec![Fault::error(codes::OUT_OF_RANGE, bit.span.clone(), message)])
-        }
-    })?;
+            vec![Fault::error(codes::OUT_OF_RANGE, bit.span.clone(), message)]
+        })
+    };
+    let mask = bits.iter().try_fold(0, |mask, bit| one(bit).map(|bit| mask | bit))?;
     Ok(BandTest::AnyBit(mask))
 }
 
@@ -220,10 +220,8 @@ impl Mask {
     }
 
     fn member(&self, member: Member, wanted: Window, is_whole: bool) -> Result<Member, Failure> {
-        let around = match is_whole {
-            true => member.window,
-            false => wanted.grown(self.grow, member.grid.width, member.grid.height),
-        };
+        let margin = || wanted.grown(self.grow, member.grid.width, member.grid.height);
+        let around = if is_whole { member.window } else { margin() };
         let kept = self.kept(&member, &around, &wanted).map_err(|failure| failure.within(&member.id))?;
         let part = Part::of(&member, &wanted)?;
         let (row, column) = (part.first / part.stride, part.first % part.stride);
@@ -412,7 +410,7 @@ mod tests {
     #[test]
     fn rules_that_say_too_little_or_too_much_are_refused_where_they_stand() {
         let cases = [
-            (r#"{ }"#, r#"{ }"#, "expected `drop` or `keep`"),
+            ("{ }", "{ }", "expected `drop` or `keep`"),
             (
                 r#"{ drop = { band = "q", values = [1] }, keep = { band = "q", values = [2] } }"#,
                 r#"{ band = "q", values = [2] }"#,

@@ -3,6 +3,7 @@
 mod blocks;
 mod calc;
 mod codes;
+mod composite;
 mod encode;
 mod exec;
 mod fetch;
@@ -12,12 +13,16 @@ mod list;
 mod list_file;
 mod listed;
 mod mask;
+mod named_grid;
 mod number;
 mod rasters;
 mod read;
+mod stats;
 mod takeover;
 #[cfg(test)]
 mod testing;
+mod warp;
+mod window;
 mod write;
 
 use crate::contract::{OpEntry, Registry};
@@ -26,10 +31,14 @@ use crate::contract::{OpEntry, Registry};
 static TABLE: &[OpEntry] = &[
     list::ENTRY,
     glob::ENTRY,
+    window::ENTRY,
     fetch::ENTRY,
     read::ENTRY,
     calc::ENTRY,
     mask::ENTRY,
+    warp::ENTRY,
+    composite::ENTRY,
+    stats::ENTRY,
     encode::ENTRY,
     exec::ENTRY,
     write::ENTRY,

@@ -15,10 +15,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use layout::{KnownFile, Layout};
-pub use options::{BandTable, Bands, ReadOptions};
-use serde_json::Value as Json;
+use options::{BandTable, ReadOptions};
+use serde_json::{Value as Json, json};
 
-use crate::config::{Fault, Value, ValueKind, from_value};
+use super::number::Number;
+use crate::config::{Entries, Fault, Value, ValueKind, codes, from_value};
 use crate::contract::{
     AssetNeed, BandNames, Compute, ComputeContext, Environment, Failure, Item, Kind, MemberShape, Op,
     OpEntry, Payload, Port, Shape, Take,
@@ -26,7 +27,7 @@ use crate::contract::{
 use crate::raster::{Raster, Window};
 
 /// The line of the registry.
-pub const ENTRY: OpEntry = OpEntry {
+pub(super) const ENTRY: OpEntry = OpEntry {
     name: "read",
     summary: "Decodes bands of files into typed arrays with a validity mask.",
     accepts: &[Port::Asset, Port::Blob, Port::File],
@@ -36,7 +37,7 @@ pub const ENTRY: OpEntry = OpEntry {
 };
 
 /// The compiled op.
-pub struct Read {
+struct Read {
     options: ReadOptions,
 }
 
@@ -48,36 +49,31 @@ fn compile(value: &Value, _: &Environment) -> Result<Arc<dyn Op>, Vec<Fault>> {
 
 /// What is wrong with options of the right types.
 fn faults(options: &ReadOptions, value: &Value) -> Vec<Fault> {
-    let at = |key: &str| place(value, &[key]);
+    let out_of_range = |at, message| Fault::error(codes::OUT_OF_RANGE, at, message);
+    let place = |key| table_entry(value, key).map_or_else(|| value.span.clone(), |value| value.span.clone());
     let mut faults = Vec::new();
     if options.max_size == Some(0) {
-        faults.push(Fault::error("out-of-range", at("max-size"), "`max-size` is at least 1, found `0`"));
+        faults.push(out_of_range(place("max-size"), "`max-size` is at least 1, found `0`".to_owned()));
     }
-    let Some(Bands(bands)) = &options.bands else { return faults };
+    let Some(Entries(bands)) = &options.bands else { return faults };
     if bands.is_empty() {
-        let fault = Fault::error("out-of-range", at("bands"), "`bands` names no band");
+        let fault = out_of_range(place("bands"), "`bands` names no band".to_owned());
         faults.push(fault.help("leave `bands` out to read all"));
     }
     for (name, source) in bands {
         if BandTable::from(source).band == Some(0) {
-            let place = place(value, &["bands", name]);
-            faults.push(Fault::error(
-                "out-of-range",
-                place,
-                format!("`{name}`: band numbers count from 1, found `0`"),
-            ));
+            let message = format!("`{}`: band numbers count from 1, found `0`", name.value);
+            faults.push(out_of_range(name.span.clone(), message));
         }
     }
     faults
 }
 
-/// Where the value of a path of keys stands, or the nearest table around it.
-fn place(value: &Value, keys: &[&str]) -> std::ops::Range<usize> {
-    let inner = match (&value.kind, keys.first()) {
-        (ValueKind::Table(table), Some(key)) => table.get(key),
+fn table_entry<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
+    match &value.kind {
+        ValueKind::Table(table) => table.get(key),
         _ => None,
-    };
-    inner.map_or_else(|| value.span.clone(), |inner| place(inner, &keys[1..]))
+    }
 }
 
 impl Op for Read {
@@ -90,7 +86,7 @@ impl Op for Read {
     }
 
     fn bands(&self, _: &BandNames) -> Result<BandNames, Vec<Fault>> {
-        let names = |Bands(bands): &Bands| bands.iter().map(|(name, _)| name.clone()).collect();
+        let names = |bands: &Entries<_>| bands.iter().map(|(name, _)| name.value.clone()).collect();
         Ok(self.options.bands.as_ref().map(names))
     }
 
@@ -99,9 +95,8 @@ impl Op for Read {
     }
 
     fn reads_assets(&self) -> Option<Vec<String>> {
-        let Bands(bands) = self.options.bands.as_ref()?;
         let mut assets = BTreeSet::new();
-        for (_, source) in bands {
+        for (_, source) in self.options.bands.as_ref()?.iter() {
             assets.insert(BandTable::from(source).asset?);
         }
         assets.extend(self.options.grid.clone());
@@ -118,6 +113,7 @@ impl Op for Read {
                 window: layout.grid.whole(),
                 grid: Arc::clone(&layout.grid),
                 bands: layout.bands.iter().map(|band| band.shape.clone()).collect(),
+                placement: layout.placement.clone(),
             })
         };
         (0..count).map(shape).collect::<Result<Vec<_>, Failure>>().map(Shape::raster)
@@ -151,7 +147,16 @@ impl Op for Read {
     }
 
     fn manifest(&self) -> Json {
-        serde_json::to_value(&self.options).expect("the options are plain data with text keys")
+        let ReadOptions { bands, grid, scaling, nodata, max_size } = &self.options;
+        // A list of pairs, because the order of bands is a part of the result.
+        let bands = bands.as_ref().map(|bands| {
+            bands
+                .iter()
+                .map(|(name, source)| json!([name.value, BandTable::from(source)]))
+                .collect::<Vec<_>>()
+        });
+        let nodata = nodata.as_ref().map(Number::as_str);
+        json!({ "bands": bands, "grid": grid, "scaling": scaling, "nodata": nodata, "max-size": max_size })
     }
 
     fn kind(self: Arc<Self>) -> Kind {
@@ -185,7 +190,7 @@ fn known_files(input: &Shape, member: usize, item: Option<&Item>) -> Vec<KnownFi
         let source = item.and_then(|item| member::asset(item, member, &asset.name));
         KnownFile {
             name: asset.name.clone(),
-            shown: source.map_or_else(|| asset.name.clone(), |source| member::shown(&source.location)),
+            shown: source.map_or_else(|| asset.name.clone(), |source| source.location.to_string()),
             header: asset.header.clone(),
             metadata: source.map(|source| Arc::clone(&source.metadata)),
         }

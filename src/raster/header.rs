@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{BandDescription, ControlPoints, DataType, Grid};
+use super::{BandDescription, ControlPoints, DataType, Grid, Placement};
 
 /// The bytes of a file that are at hand: all of them, or the ranges that an item needs.
 #[derive(Clone, Debug)]
@@ -44,6 +44,17 @@ pub struct Header {
     pub bands: Vec<BandHeader>,
     /// Metadata of the whole file: (domain or empty, key, value).
     pub tags: Arc<Vec<(String, String, String)>>,
+}
+
+impl Header {
+    /// How the image is placed where its grid does not tell.
+    pub fn placement(&self) -> Placement {
+        match (self.georeference, &self.control_points) {
+            (Georeference::ControlPoints, Some(points)) => Placement::ControlPoints(Arc::clone(points)),
+            (Georeference::RationalPolynomials, _) => Placement::RationalPolynomials,
+            _ => Placement::Affine,
+        }
+    }
 }
 
 /// How a file says where it lies.

@@ -16,24 +16,30 @@ mod header;
 mod init;
 mod inspect;
 mod member;
-mod resampling;
-pub mod statistics;
-pub mod tiff;
-mod tiling;
-mod transformer;
-mod values;
-pub mod warp;
-
-pub use band::{Band, BandDescription, BandPixels, Pixel, Validity};
 mod message;
 pub mod nodata;
 mod open;
+pub mod polygons;
 pub mod ranges;
 mod read;
+pub mod reduce;
 mod resample;
+mod resampling;
+#[cfg(test)]
+pub(crate) mod sample;
+pub mod statistics;
 mod suspect;
+#[cfg(test)]
+mod tests;
+pub mod tiff;
+mod tiling;
+mod transformer;
 mod validity;
+mod values;
+pub mod warp;
 
+pub(crate) use band::with_pixels;
+pub use band::{Band, BandDescription, BandPixels, Pixel, Validity};
 pub use band_test::BandTest;
 pub use blocks::{BlockNeed, BlockRanges, block_ranges};
 pub use control_points::{ControlPoint, ControlPoints, Placement};
@@ -51,4 +57,4 @@ pub use resampling::Resampling;
 pub use tiling::{NamedGrid, Tile};
 pub use transformer::{NoOperation, Transformer};
 pub(crate) use values::with_pixel_type;
-pub use values::{Encoding, Neighbour, nodata_of_type};
+pub use values::{Encoding, Neighbour, nodata_of_type, row_order};

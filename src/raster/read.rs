@@ -13,7 +13,7 @@ use super::{
     Band, BandDescription, BandPixels, DataType, Header, RasterError, Validity, Window, inspect, nodata,
     validity,
 };
-use crate::with_pixels;
+use crate::raster::with_pixels;
 
 /// About so many pixels are read at once, so that blocks that hold several bands are decoded once.
 const CHUNK_PIXELS: u64 = 512 * 512;

@@ -1,7 +1,7 @@
 //! A grid of a pipeline: a system, a resolution and an origin, so that every image lands on the same pixels; and
 //! the tiles it is cut into.
 
-use super::{Crs, Grid};
+use super::{Crs, Grid, crs};
 
 /// Pixels are whole but for rounding errors; a millionth of one is no reason for another row.
 const HAIR: f64 = 1e-6;
@@ -85,6 +85,17 @@ impl NamedGrid {
                 let span = self.cut(Span { cols: edge(col), rows: edge(row) })?;
                 Some(Tile { col, row, grid: self.part(span) })
             })
+    }
+
+    /// Whether the pixels of an upright grid are pixels of this one.
+    pub fn holds(&self, grid: &Grid) -> bool {
+        let g = &grid.geotransform;
+        let is_whole = |pixels: f64| (pixels - pixels.round()).abs() < HAIR;
+        let has_pixels = [g[1], g[2], g[4], g[5]] == [self.resolution.0, 0.0, 0.0, -self.resolution.1];
+        has_pixels
+            && is_whole((g[0] - self.origin.0) / self.resolution.0)
+            && is_whole((self.origin.1 - g[3]) / self.resolution.1)
+            && grid.crs.as_ref().is_some_and(|crs| crs::is_same(crs, &self.crs))
     }
 
     fn span(&self, [west, south, east, north]: [f64; 4]) -> Span {

@@ -66,7 +66,7 @@ impl Reader for Whole<'_> {
     async fn read(&mut self, answer: Answer) -> Result<Body, RequestError> {
         check_whole(&answer)?;
         match (answer.content_length(), self.spill) {
-            (Some(length), _) => Ok(Body::Memory(self.to_memory(answer, length).await?)),
+            (Some(length), _) => Ok(Body::Memory(self.in_memory(answer, length).await?)),
             (None, Some(spill)) => {
                 let mut to_file = ToFile { spill, expects_raster: self.expects_raster };
                 Ok(Body::File(to_file.read(answer).await?))
@@ -79,7 +79,7 @@ impl Reader for Whole<'_> {
 }
 
 impl Whole<'_> {
-    async fn to_memory(&mut self, answer: Answer, length: u64) -> Result<Bytes, RequestError> {
+    async fn in_memory(&mut self, answer: Answer, length: u64) -> Result<Bytes, RequestError> {
         let url = answer.shown.clone();
         self.admitted(length, &url)?;
         let media_type = answer.header("content-type").map(str::to_owned);

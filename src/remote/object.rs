@@ -8,7 +8,7 @@ use reqwest::Method;
 use url::Url;
 
 use super::body::{Admit, Body, Document, Spill, ToFile, Whole, WholeDocument};
-use super::exchange::Ask;
+use super::exchange::{Ask, Payload};
 use super::ranges::{MERGE_GAP, MERGE_LIMIT, merge};
 use super::version::Version;
 use super::{RequestError, StageClient};
@@ -73,7 +73,7 @@ impl StageClient {
     /// # Errors
     /// What a server and a network can do.
     pub async fn post_json(&self, url: &Url, json: &serde_json::Value) -> Result<Document, RequestError> {
-        let json = Some(json.to_string().into());
-        self.perform(&Ask { method: Method::POST, json, ..Ask::document(url) }, &mut WholeDocument).await
+        let payload = Some(Payload::Json(json.to_string().into()));
+        self.perform(&Ask { method: Method::POST, payload, ..Ask::document(url) }, &mut WholeDocument).await
     }
 }

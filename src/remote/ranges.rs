@@ -59,7 +59,7 @@ mod tests {
     fn neighbours_are_merged_and_strangers_are_not() {
         assert_eq!(merge(&[20..30, 0..10, 45..50], 10, 1000), [0..30, 45..50]);
         assert_eq!(merge(&[0..10, 10..20, 20..30], 0, 20), [0..20, 20..30]);
-        assert_eq!(merge(&[0..10, 5..5, 5..12], 0, 1), [0..12]);
+        assert_eq!(merge(&[0..10, 5..5, 5..12], 0, 1), vec![0..12]);
         assert_eq!(merge(&[], 10, 10), []);
     }
 

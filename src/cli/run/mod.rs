@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::cli::planned::{Named, Planned};
 use crate::cli::{Exit, RunRequest, output};
-use crate::engine::{self, Memory, Outcome, Services, Stop, StopReason};
+use crate::engine::{self, Outcome, Services, Stop, StopReason};
 use crate::events::Event;
 use crate::machine::ProcessReading;
 use crate::plan::{self, Plan};

@@ -64,7 +64,9 @@ fn resolution<'de, D: Deserializer<'de>>(from: D) -> Result<Spanned<(f64, f64)>,
     Spanned::<Resolution>::deserialize(from).map(|found| found.map(|Resolution(x, y)| (x, y)))
 }
 
-struct Resolution(f64, f64);
+/// The size of a pixel, both sides above 0: one number, or `[x, y]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Resolution(pub f64, pub f64);
 
 impl<'de> Deserialize<'de> for Resolution {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use amount::{MaxFailures, Share, Use};
-pub use grid::{GridDefinition, Grids};
+pub use grid::{GridDefinition, Grids, Resolution};
 pub use resource::ResourceForm;
 pub use run_options::RunOptions;
 pub use size_form::{Clamp, CoresExpression, SizeForm};

@@ -6,7 +6,9 @@ use super::options::{ReadOptions, Scaling};
 use super::scaling::{Catalogued, scaled_type};
 use super::selection::{self, Named, Selected};
 use crate::contract::{BandShape, Failure, Properties};
-use crate::raster::{BandHeader, DataType, Grid, GridMap, Header, Misaligned, Resampling, Window, coarser};
+use crate::raster::{
+    BandHeader, DataType, Grid, GridMap, Header, Misaligned, Placement, Resampling, Window, coarser,
+};
 
 /// A file of a member, as far as it is known before it is opened.
 #[derive(Clone, Debug)]
@@ -40,6 +42,8 @@ impl Named for KnownFile {
 pub(super) struct Layout {
     /// The grid of the output.
     pub(super) grid: Arc<Grid>,
+    /// How the file whose grid counts is placed, where that grid does not tell.
+    pub(super) placement: Placement,
     /// Metadata of the file whose grid counts.
     pub(super) tags: Arc<Vec<(String, String, String)>>,
     /// The files that some band comes from.
@@ -95,7 +99,13 @@ impl Layout {
             .map(|index| file_layout(files, index, (leader, &grid), options.max_size.is_some()))
             .collect::<Result<Vec<_>, _>>()?;
         let bands = selected.into_iter().map(|band| band_layout(options, files, &layouts, band));
-        Ok(Self { bands: bands.collect(), tags: Arc::clone(&leading.tags), grid, files: layouts })
+        Ok(Self {
+            bands: bands.collect(),
+            tags: Arc::clone(&leading.tags),
+            placement: leading.placement(),
+            grid,
+            files: layouts,
+        })
     }
 
     /// The bands that come from a file, with their places in the output.
@@ -220,7 +230,7 @@ fn band_layout(
         layouts.iter().find(|layout| layout.index == selected.file).expect("every used file has a layout");
     let band = &layout.header.bands[selected.band - 1];
     let catalogued = catalogued(options, &files[selected.file], selected.band);
-    let nodata = options.nodata.as_ref().map(|nodata| nodata.0.clone());
+    let nodata = options.nodata.as_ref().map(|nodata| nodata.as_str().to_owned());
     let nodata = nodata.or_else(|| catalogued.nodata.filter(|_| band.description.nodata.is_none()));
     let scaling = scaling(options.scaling, band, catalogued.scaling);
     let shape = BandShape {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::layout::{BandLayout, FileLayout, KnownFile, Layout};
 use super::options::ReadOptions;
 use super::scaling::scaled;
-use crate::contract::{Asset, Content, Failure, Item, Location, Payload, TemporaryFile};
+use crate::contract::{Asset, Blob, Content, Failure, Item, Location, OutputFile, Payload, TemporaryFile};
 use crate::raster::{
     Answer, Band, FileBytes, GridMap, Header, Member, Opened, RasterError, ReadRequest, Resampling, Source,
     Window,
@@ -30,6 +30,8 @@ enum Place {
     Local(PathBuf),
     Memory(Arc<FileBytes>),
     Scratch(Arc<TemporaryFile>),
+    /// Behind an address, and nothing of it is here.
+    Elsewhere,
 }
 
 impl FileSource {
@@ -38,6 +40,12 @@ impl FileSource {
             Place::Local(path) => Source::Local(path),
             Place::Memory(bytes) => Source::Memory(bytes),
             Place::Scratch(file) => Source::Downloaded { path: &file.path, name: &self.shown },
+            Place::Elsewhere => {
+                return Err(Failure::item(format!(
+                    "`{}` is remote and none of it is here; add a `fetch` stage before `read`",
+                    self.shown
+                )));
+            }
         };
         known(Opened::open(source).map_err(failure)?, &self.shown)
     }
@@ -63,71 +71,58 @@ pub(super) fn asset<'a>(item: &'a Item, member: usize, name: &str) -> Option<&'a
     }
 }
 
-/// What messages call a place: a path, or an address without what may be secret.
-pub(super) fn shown(location: &Location) -> String {
-    match location {
-        Location::Local(path) => path.display().to_string(),
-        Location::Remote(url) => {
-            let host = url.host_str().unwrap_or_default();
-            format!("{}://{host}{}", url.scheme(), url.path())
-        }
-    }
-}
-
 /// Where the bytes of each member's files are.
 ///
 /// # Errors
-/// A payload without files, and a remote file of which no bytes are here.
+/// A payload without files.
 pub(super) fn sources(item: &Item) -> Result<Vec<MemberSource>, Failure> {
-    match &item.payload {
-        Payload::Assets(sets) => {
-            sets.iter().map(|set| of_assets(&set.id, set.assets.iter().map(in_place))).collect()
-        }
-        Payload::Blobs(sets) => sets
-            .iter()
-            .map(|set| of_assets(&set.id, set.blobs.iter().map(|it| fetched(&it.asset, &it.content))))
-            .collect(),
-        Payload::Files(files) => {
-            let files = files
-                .iter()
-                .map(|file| Ok(FileSource { asset: None, ..at(file.name.clone(), &file.location)? }));
-            Ok(vec![of_assets(item.id.as_str(), files)?])
-        }
-        _ => Err(Failure::item("there is no file to read")),
-    }
+    Ok(match &item.payload {
+        Payload::Assets(sets) => sets.iter().map(|set| of_assets(&set.id, &set.assets)).collect(),
+        Payload::Blobs(sets) => sets.iter().map(|set| of_blobs(&set.id, &set.blobs)).collect(),
+        Payload::Files(files) => vec![of_files(item.id.as_str(), files)],
+        _ => return Err(Failure::item("there is no file to read")),
+    })
 }
 
-fn of_assets(
-    id: &str,
-    files: impl Iterator<Item = Result<FileSource, Failure>>,
-) -> Result<MemberSource, Failure> {
-    Ok(MemberSource { id: id.to_owned(), files: files.collect::<Result<_, _>>()? })
-}
-
-fn in_place(asset: &Asset) -> Result<FileSource, Failure> {
-    Ok(FileSource { asset: Some(asset.clone()), ..at(asset.name.clone(), &asset.location)? })
-}
-
-fn at(name: String, location: &Location) -> Result<FileSource, Failure> {
-    let shown = shown(location);
-    match location {
-        Location::Local(path) => {
-            Ok(FileSource { name, shown, asset: None, place: Place::Local(path.clone()) })
-        }
-        Location::Remote(_) => Err(Failure::item(format!(
-            "`{shown}` is remote and none of it is here; add a `fetch` stage before `read`"
-        ))),
-    }
-}
-
-fn fetched(asset: &Asset, content: &Content) -> Result<FileSource, Failure> {
-    let place = match content {
-        Content::Local(path) => Place::Local(path.clone()),
-        Content::Memory(bytes) => Place::Memory(Arc::clone(bytes)),
-        Content::Scratch(file) => Place::Scratch(Arc::clone(file)),
+fn of_assets(id: &str, assets: &[Asset]) -> MemberSource {
+    let file = |asset: &Asset| FileSource {
+        name: asset.name.clone(),
+        shown: asset.location.to_string(),
+        asset: Some(asset.clone()),
+        place: in_place(&asset.location),
     };
-    let (name, shown) = (asset.name.clone(), shown(&asset.location));
-    Ok(FileSource { name, shown, asset: Some(asset.clone()), place })
+    MemberSource { id: id.to_owned(), files: assets.iter().map(file).collect() }
+}
+
+fn of_blobs(id: &str, blobs: &[Blob]) -> MemberSource {
+    let file = |blob: &Blob| FileSource {
+        name: blob.asset.name.clone(),
+        shown: blob.asset.location.to_string(),
+        asset: Some(blob.asset.clone()),
+        place: match &blob.content {
+            Content::Local(path) => Place::Local(path.clone()),
+            Content::Memory(bytes) => Place::Memory(Arc::clone(bytes)),
+            Content::Scratch(file) => Place::Scratch(Arc::clone(file)),
+        },
+    };
+    MemberSource { id: id.to_owned(), files: blobs.iter().map(file).collect() }
+}
+
+fn of_files(id: &str, files: &[OutputFile]) -> MemberSource {
+    let file = |file: &OutputFile| FileSource {
+        name: file.name.clone(),
+        shown: file.location.to_string(),
+        asset: None,
+        place: in_place(&file.location),
+    };
+    MemberSource { id: id.to_owned(), files: files.iter().map(file).collect() }
+}
+
+fn in_place(location: &Location) -> Place {
+    match location {
+        Location::Local(path) => Place::Local(path.clone()),
+        Location::Remote(_) => Place::Elsewhere,
+    }
 }
 
 /// Reads a member: the wanted window of its grid, or all of it.
@@ -158,7 +153,7 @@ pub(super) fn read(
 
 /// Tells what a reader should know of the files of the first window.
 pub(super) fn warn(files: &[KnownFile], item: &Item) {
-    if !item.lineage.position.is_none_or(|position| position == (0, 0)) {
+    if item.lineage.position.is_some_and(|position| position != (0, 0)) {
         return;
     }
     for file in files {
@@ -182,7 +177,7 @@ fn describe(file: &FileSource, known: &[KnownFile], options: &ReadOptions) -> Re
 
 /// Whether the options may ask for the file; not all assets of a catalogue are rasters.
 fn is_used(file: &FileSource, options: &ReadOptions) -> bool {
-    let Some(super::Bands(bands)) = &options.bands else { return true };
+    let Some(bands) = &options.bands else { return true };
     let is_named = |name: Option<&String>| name.is_none_or(|name| *name == file.name);
     options.grid.as_ref() == Some(&file.name)
         || bands.iter().any(|(_, source)| is_named(super::BandTable::from(source).asset.as_ref()))

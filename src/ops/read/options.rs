@@ -8,41 +8,41 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
+use crate::config::Entries;
+use crate::ops::number::Number;
 use crate::raster::Resampling;
 
 /// Decodes bands of files into typed arrays with a validity mask: nodata of each band, alpha, masks and NaN.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct ReadOptions {
+pub(super) struct ReadOptions {
     /// The bands, in the order in which later stages see them: a name for each, and where it comes from. That is a
     /// band's number counted from 1, for items of one file; the name of an asset of one band; or a table with
     /// `asset`, `band` and `resampling`. The default is all bands of all assets, under the names that the file gives
     /// them or else `band1`, `band2` and so on, after the asset's name where there are several assets.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bands: Option<Bands>,
+    #[schemars(extend("minProperties" = 1))]
+    pub(super) bands: Option<Entries<BandSource>>,
     /// The asset whose grid counts; bands of other assets are resampled onto it. They must be in the same
     /// coordinate reference system. The default is the asset of the first band.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub grid: Option<String>,
+    pub(super) grid: Option<String>,
     /// Whether stored values are turned into values of their unit (stored × scale + offset), and who states scale
     /// and offset. Scaled bands become float32, or float64 when 32 bits do not hold the stored type. The default is
     /// `none`.
-    pub scaling: Scaling,
+    pub(super) scaling: Scaling,
     /// The stored value that marks missing pixels, for files that do not state one; it takes the place of one that
-    /// they state. A number, or a text such as `"nan"` or `"18446744073709551615"`. The default is the file's own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub nodata: Option<NodataText>,
+    /// they state. A number, or a text: `"nan"`, or an integer beyond the range of TOML such as
+    /// `"18446744073709551615"`. The default is the file's own.
+    pub(super) nodata: Option<Number>,
     /// The largest number of columns or rows, at least 1. Larger files are reduced to it, from their overviews where
     /// they have any, by the `resampling` of each band. The default is the size of the file.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
-    pub max_size: Option<u64>,
+    pub(super) max_size: Option<u64>,
 }
 
 /// Who states scale and offset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Scaling {
+pub(super) enum Scaling {
     /// Nobody: values are as stored, and scale and offset stay with the band.
     #[default]
     None,
@@ -52,14 +52,10 @@ pub enum Scaling {
     Stac,
 }
 
-/// Bands by name, in the order of their declaration.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Bands(pub Vec<(String, BandSource)>);
-
 /// Where a band comes from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum BandSource {
+pub(super) enum BandSource {
     /// The band of this number of the item's only file, counted from 1.
     Number(u64),
     /// The only band of this asset.
@@ -71,16 +67,14 @@ pub enum BandSource {
 /// A band of an asset, and how it comes onto the grid.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct BandTable {
+pub(super) struct BandTable {
     /// The asset. The default is the item's only one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub asset: Option<String>,
+    pub(super) asset: Option<String>,
     /// The band's number in the asset, counted from 1. The default is the asset's only band.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
-    pub band: Option<u64>,
+    pub(super) band: Option<u64>,
     /// How pixels come onto a grid of another resolution. The default is `nearest`.
-    pub resampling: Resampling,
+    pub(super) resampling: Resampling,
 }
 
 impl From<&BandSource> for BandTable {
@@ -90,54 +84,6 @@ impl From<&BandSource> for BandTable {
             BandSource::Asset(asset) => Self { asset: Some(asset.clone()), ..Self::default() },
             BandSource::Table(table) => table.clone(),
         }
-    }
-}
-
-/// A nodata value as text, so that 64-bit integers stay exact.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct NodataText(pub String);
-
-// A list of pairs, because their order is a part of the result.
-impl Serialize for Bands {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for Bands {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct InOrder;
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Bands;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a table of bands, `{ red = 3, nir = 4 }`")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Bands, A::Error> {
-                let mut bands = Vec::new();
-                while let Some(band) = map.next_entry()? {
-                    bands.push(band);
-                }
-                Ok(Bands(bands))
-            }
-        }
-        from.deserialize_map(InOrder)
-    }
-}
-
-impl JsonSchema for Bands {
-    fn schema_name() -> Cow<'static, str> {
-        "ReadBands".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "object",
-            "minProperties": 1,
-            "additionalProperties": generator.subschema_for::<BandSource>(),
-        })
     }
 }
 
@@ -188,52 +134,5 @@ impl JsonSchema for BandSource {
                 generator.subschema_for::<BandTable>(),
             ],
         })
-    }
-}
-
-impl<'de> Deserialize<'de> for NodataText {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct NumberOrText;
-        impl Visitor<'_> for NumberOrText {
-            type Value = NodataText;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number, or a text like `\"nan\"`")
-            }
-
-            fn visit_i64<E: Error>(self, number: i64) -> Result<NodataText, E> {
-                Ok(NodataText(number.to_string()))
-            }
-
-            fn visit_u64<E: Error>(self, number: u64) -> Result<NodataText, E> {
-                Ok(NodataText(number.to_string()))
-            }
-
-            fn visit_f64<E: Error>(self, number: f64) -> Result<NodataText, E> {
-                Ok(NodataText(number.to_string().to_lowercase()))
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<NodataText, E> {
-                let is_number = text.parse::<f64>().is_ok();
-                is_number.then(|| NodataText(text.to_owned())).ok_or_else(|| {
-                    E::custom(format!("`{text}` is no number, and not `nan`, `inf` or `-inf`"))
-                })
-            }
-        }
-        from.deserialize_any(NumberOrText)
-    }
-}
-
-impl JsonSchema for NodataText {
-    fn schema_name() -> Cow<'static, str> {
-        "NodataValue".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": ["number", "string"], "examples": [0, -9999, "nan"] })
     }
 }

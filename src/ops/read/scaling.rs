@@ -4,8 +4,8 @@ use ndarray::{ArcArray2, Zip};
 use serde_json::Value as Json;
 
 use crate::contract::Properties;
+use crate::raster::with_pixels;
 use crate::raster::{Band, BandPixels, DataType, Pixel, Validity};
-use crate::with_pixels;
 
 /// What a catalogue says of a band.
 #[derive(Clone, Debug, Default, PartialEq)]

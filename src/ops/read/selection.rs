@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::options::{BandTable, Bands, ReadOptions};
+use super::options::{BandSource, BandTable, ReadOptions};
+use crate::config::Entries;
 use crate::contract::Failure;
 use crate::raster::{BandHeader, Header, Resampling};
 
@@ -45,11 +46,12 @@ pub(super) fn select<F: Named>(options: &ReadOptions, files: &[F]) -> Result<Vec
     }
 }
 
-fn named<F: Named>(Bands(bands): &Bands, files: &[F]) -> Result<Vec<Selected>, Failure> {
+fn named<F: Named>(bands: &Entries<BandSource>, files: &[F]) -> Result<Vec<Selected>, Failure> {
     bands
         .iter()
         .map(|(name, source)| {
-            one(name, &BandTable::from(source), files).map_err(|it| it.within(format!("band `{name}`")))
+            one(&name.value, &BandTable::from(source), files)
+                .map_err(|it| it.within(format!("band `{}`", name.value)))
         })
         .collect()
 }

@@ -8,11 +8,10 @@ mod kernel;
 use std::sync::Arc;
 
 use axis::{Axis, Taps};
-use gdal::spatial_ref::SpatialRef;
-use ndarray::{ArcArray2, Array2, ArrayView2};
+use ndarray::{ArcArray2, Array2};
 
-use super::{Band, Crs, Grid, Pixel, Resampling, Validity, Window};
-use crate::with_pixels;
+use super::{Band, Crs, Grid, Pixel, Resampling, Validity, Window, crs};
+use crate::raster::with_pixels;
 
 /// Two grids whose pixels do not line up by rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,7 +38,7 @@ impl GridMap {
     /// # Errors
     /// Grids in two systems, rotated against each other, or flat.
     pub fn between(source: &Grid, target: &Grid) -> Result<GridMap, Misaligned> {
-        if !is_same_system(source.crs.as_ref(), target.crs.as_ref()) {
+        if !is_one_system(source.crs.as_ref(), target.crs.as_ref()) {
             return Err(Misaligned::Systems);
         }
         let [s, t] = [&source.geotransform, &target.geotransform];
@@ -96,7 +95,7 @@ impl GridMap {
         let rows = self.rows.taps(target.row, target.height, resampling, held.row);
         let mask = match &band.validity {
             Validity::All => None,
-            Validity::Mask(mask) => Some(mask.view()),
+            Validity::Mask(mask) => Some(mask.as_ref()),
         };
         let (pixels, valid) = with_pixels!(&band.pixels, array => {
             let (pixels, valid) = typed(array, mask, (&columns, &rows), resampling);
@@ -123,16 +122,16 @@ pub fn coarser(grid: &Grid, (width, height): (u64, u64)) -> Grid {
     }
 }
 
-/// Whether two systems mean the same, however their texts are written.
-fn is_same_system(one: Option<&Crs>, other: Option<&Crs>) -> bool {
-    let (Some(one), Some(other)) = (one, other) else { return one == other };
-    let reference = |crs: &Crs| SpatialRef::from_wkt(crs.wkt()).ok();
-    one == other || reference(one).zip(reference(other)).is_some_and(|(one, other)| one == other)
+fn is_one_system(one: Option<&Crs>, other: Option<&Crs>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => crs::is_same(one, other),
+        (one, other) => one == other,
+    }
 }
 
 fn typed<T: Pixel>(
     source: &ArcArray2<T>,
-    mask: Option<ArrayView2<'_, u8>>,
+    mask: Option<&Array2<u8>>,
     (columns, rows): (&[Taps], &[Taps]),
     resampling: Resampling,
 ) -> (ArcArray2<T>, Array2<u8>) {

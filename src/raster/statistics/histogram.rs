@@ -1,7 +1,9 @@
 //! Counts of values by bins of equal width.
 
+use serde::Serialize;
+
 /// Bins from `low` to `high`: each includes its lower end, the last one both, as numpy's do. What lies outside is not counted.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Histogram {
     low: f64,
     high: f64,
@@ -14,8 +16,8 @@ impl Histogram {
         Self { low, high, counts: vec![0; bins] }
     }
 
-    /// Counts a value.
-    pub fn add(&mut self, value: f64) {
+    /// Counts a value as often as `weight` says.
+    pub fn add(&mut self, value: f64, weight: u64) {
         if value < self.low || value > self.high {
             return;
         }
@@ -27,7 +29,7 @@ impl Histogram {
             bin if bin + 1 < bins && value >= self.edge(bin + 1) => bin + 1,
             bin => bin,
         };
-        self.counts[bin] += 1;
+        self.counts[bin] += weight;
     }
 
     /// The lower end of a bin.
@@ -54,12 +56,12 @@ mod tests {
     fn edges_belong_to_the_upper_bin_and_the_last_to_its_own() {
         let mut histogram = Histogram::new(4, 0.0, 1.0);
         for value in [0.0, 0.1, 0.25, 0.5, 0.75, 0.99, 1.0, -0.1, 1.1] {
-            histogram.add(value);
+            histogram.add(value, 1);
         }
         assert_eq!(histogram.counts(), [2, 1, 1, 3]);
         let mut thirds = Histogram::new(3, 0.0, 0.3);
         let edge = thirds.edge(1);
-        [edge, edge.next_down()].into_iter().for_each(|value| thirds.add(value));
+        [edge, edge.next_down()].into_iter().for_each(|value| thirds.add(value, 1));
         assert_eq!(thirds.counts(), [1, 1, 0]);
     }
 
@@ -67,10 +69,10 @@ mod tests {
     fn merged_counts_are_those_of_the_whole() {
         let mut one = Histogram::new(2, 0.0, 2.0);
         let mut other = one.clone();
-        one.add(0.5);
-        other.add(1.5);
-        other.add(1.7);
+        one.add(0.5, 1);
+        other.add(1.5, 1);
+        other.add(1.7, 3);
         one.merge(&other);
-        assert_eq!(one.counts(), [1, 2]);
+        assert_eq!(one.counts(), [1, 4]);
     }
 }

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::Sample;
+use crate::raster::{DataType, with_pixel_type};
+
 /// Bits of a key that one pass tells.
 const PASS: u32 = 16;
 /// Bytes of one table of counts.
@@ -11,6 +14,37 @@ const TABLE: u64 = (1 << PASS) * 8;
 pub fn scratch(percentiles: usize) -> u64 {
     // A percentile lies between two ranks, and in the worst case every rank has a table of its own.
     2 * percentiles as u64 * TABLE
+}
+
+/// The percentiles of `count` values of a type, whose keys `scan` tells as for [`keys_of_ranks`]; `None` without any value.
+///
+/// # Errors
+/// Those of `scan`.
+pub fn find<E>(
+    percentiles: &[f64],
+    data_type: DataType,
+    count: u64,
+    scan: impl FnMut(&mut dyn FnMut(&[u64])) -> Result<(), E>,
+) -> Result<Vec<Option<f64>>, E> {
+    if count == 0 || percentiles.is_empty() {
+        return Ok(vec![None; percentiles.len()]);
+    }
+    with_pixel_type!(data_type, T => find_in::<T, E>(percentiles, count, scan))
+}
+
+fn find_in<T: Sample, E>(
+    percentiles: &[f64],
+    count: u64,
+    scan: impl FnMut(&mut dyn FnMut(&[u64])) -> Result<(), E>,
+) -> Result<Vec<Option<f64>>, E> {
+    let places: Vec<(u64, f64)> = percentiles.iter().map(|&percentile| place(percentile, count)).collect();
+    let above = |rank: u64| (rank + 1).min(count - 1);
+    let ranks: Vec<u64> = places.iter().flat_map(|&(rank, _)| [rank, above(rank)]).collect();
+    let keys = keys_of_ranks(&ranks, T::KEY_BITS, scan)?;
+    let value = |rank: u64| T::of_key(keys[&rank]).to_f64();
+    let between =
+        |&(rank, fraction): &(u64, f64)| Some(interpolate(value(rank), value(above(rank)), fraction));
+    Ok(places.iter().map(between).collect())
 }
 
 /// The place of a percentile among `count` sorted values: the rank below, counted from 0, and how far it is on the way to
@@ -80,7 +114,6 @@ fn digit_of_rank(table: &[u64], mut rank: u64) -> (u64, u64) {
 mod tests {
     use std::convert::Infallible;
 
-    use super::super::Sample;
     use super::*;
 
     fn ranked<T: Sample>(values: &[T], ranks: &[u64]) -> Vec<T> {

@@ -82,7 +82,7 @@ pub(super) fn compressed_bound(compression: Compression, bytes: u64) -> u64 {
 /// Working memory of a codec for tiles of `bytes` bytes.
 pub(super) fn codec_bytes(compression: Compression, bytes: u64) -> u64 {
     match compression {
-        Compression::Deflate(..=9) => 1 << 20,
+        Compression::Deflate(0..=9) => 1 << 20,
         Compression::Deflate(_) => 10 << 20,
         Compression::Zstd(level) => zstd_bytes(level, bytes),
         Compression::Lzw => 1 << 17,
@@ -94,8 +94,8 @@ pub(super) fn codec_bytes(compression: Compression, bytes: u64) -> u64 {
 fn zstd_bytes(level: u8, bytes: u64) -> u64 {
     let window = bytes.next_power_of_two().clamp(1 << 14, 1 << 23);
     match level {
-        ..=4 => (2 << 20) + window,
-        ..=12 => (3 << 20) + window * 4,
+        0..=4 => (2 << 20) + window,
+        5..=12 => (3 << 20) + window * 4,
         _ => (4 << 20) + window * 12,
     }
 }

@@ -13,14 +13,14 @@ use crate::raster::{Pixel, Resampling};
 
 /// The rectangle of the source that a target pixel covers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Footprint {
+pub(super) struct Footprint {
     columns: (f64, f64),
     rows: (f64, f64),
 }
 
 impl Footprint {
     /// The footprint of the target pixel at (column, row) of a block of corners; `None` where it has none.
-    pub fn of(
+    pub(super) fn of(
         corners: &Coordinates,
         col: usize,
         row: usize,
@@ -36,7 +36,7 @@ impl Footprint {
     }
 
     /// The footprint of an average target pixel around a place.
-    pub fn around((x, y): (f64, f64), scale: &Scale) -> Option<Self> {
+    pub(super) fn around((x, y): (f64, f64), scale: &Scale) -> Option<Self> {
         let (width, height) = scale.footprint();
         let columns = (x - width / 2.0, x + width / 2.0);
         let rows = (y - height / 2.0, y + height / 2.0);
@@ -87,19 +87,19 @@ fn overlap((low, high): (f64, f64), pixel: i64) -> f64 {
 }
 
 /// Reduces the pixels of areas; keeps buffers between pixels.
-pub struct ArealKernel<T> {
+pub(super) struct ArealKernel<T> {
     resampling: Resampling,
     weighted: Vec<(T, f64)>,
 }
 
 impl<T: Pixel> ArealKernel<T> {
     /// A kernel.
-    pub fn new(resampling: Resampling) -> Self {
+    pub(super) fn new(resampling: Resampling) -> Self {
         Self { resampling, weighted: Vec::new() }
     }
 
     /// The value of an area; `None` where no valid pixel lies in it.
-    pub fn value(&mut self, part: &Part<T>, footprint: &Footprint) -> Option<T> {
+    pub(super) fn value(&mut self, part: &Part<T>, footprint: &Footprint) -> Option<T> {
         let valid = footprint.covered(part).filter(|(col, row, _)| part.is_valid(*col, *row));
         let mut pixels = valid.map(|(col, row, weight)| (part.at(col, row), weight));
         match self.resampling {

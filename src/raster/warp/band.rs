@@ -21,6 +21,8 @@ pub(super) struct Block {
     pub(super) area: Window,
     /// The window asked for.
     window: Window,
+    /// Whether source coordinates are bilinear over the block.
+    is_bilinear: bool,
     /// Source coordinates of pixel centres; of pixel corners, one more each way, for areal kernels.
     pub(super) places: Coordinates,
 }
@@ -29,9 +31,20 @@ impl Block {
     /// Takes the part of a patch that lies in a window, which it touches.
     pub(super) fn fill(&mut self, lattice: &Lattice, patch: &Patch, window: &Window, is_areal: bool) {
         self.window = *window;
+        self.is_bilinear = patch.corners.is_some();
         self.area = intersection(&patch.area, window).expect("patches touch the window they were made for");
         let places = if is_areal { Places::corners(&self.area) } else { Places::centres(&self.area) };
         lattice.fill(patch, &places, &mut self.places);
+    }
+
+    /// Whether all its places lie in the image by a margin: where source coordinates are bilinear their extremes are
+    /// at the corners.
+    fn is_inner(&self, size: (i64, i64), margin: f64) -> bool {
+        let (x, y) = (&self.places.x, &self.places.y);
+        let (columns, end) = (self.places.columns, x.len());
+        let is_within = |v: f64, size: i64| v >= margin && v <= size as f64 - margin;
+        let corners = [0, columns - 1, end - columns, end - 1];
+        self.is_bilinear && corners.iter().all(|i| is_within(x[*i], size.0) && is_within(y[*i], size.1))
     }
 
     /// Where a row of the block stands among the pixels of the window.
@@ -121,13 +134,18 @@ impl<T: Pixel> BandWarp for PointBand<'_, T> {
         let (mut out, mut out_mask) =
             (std::mem::take(&mut self.pixels.out), std::mem::take(&mut self.pixels.out_mask));
         let part = self.pixels.part();
+        let is_inner = block.is_inner(part.size, self.kernel.radius());
         let columns = block.places.columns;
         let rows = block.places.x.chunks(columns).zip(block.places.y.chunks(columns));
         for (row, (x, y)) in rows.enumerate() {
             let span = block.span(row);
             let valid = &mut out_mask[span.clone()];
-            mark_valid(&part, x, y, valid);
-            self.kernel.values(&part, (x, y), valid, &mut out[span]);
+            if is_inner && part.mask.is_none() {
+                valid.fill(VALID);
+            } else {
+                mark_valid(&part, x, y, valid);
+            }
+            self.kernel.values(&part, (x, y), (valid, is_inner), &mut out[span]);
         }
         (self.pixels.out, self.pixels.out_mask) = (out, out_mask);
     }

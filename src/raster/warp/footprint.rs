@@ -52,7 +52,9 @@ pub(super) fn to_system(points: &mut [(f64, f64)], from: &Crs, to: &Crs) -> Resu
     let degrees = crs::parse("EPSG:4326").expect("PROJ knows the system of longitude and latitude");
     Transformer::between(from, &degrees)?.points(points);
     let is_cut = points.iter().any(|point| point.1.abs() > MERCATOR_LATITUDE);
-    points.iter_mut().for_each(|point| point.1 = point.1.clamp(-MERCATOR_LATITUDE, MERCATOR_LATITUDE));
+    for point in points.iter_mut() {
+        point.1 = point.1.clamp(-MERCATOR_LATITUDE, MERCATOR_LATITUDE);
+    }
     Transformer::between(&degrees, to)?.points(points);
     Ok(is_cut)
 }

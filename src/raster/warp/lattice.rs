@@ -9,7 +9,7 @@ use super::pixel_map::PixelMap;
 use crate::raster::Window;
 
 /// Pixels of a cell's edge.
-pub const CELL: u64 = 64;
+pub(super) const CELL: u64 = 64;
 
 /// Where interpolation still is too coarse at this size, pixels are transformed one by one.
 const SMALLEST: u64 = 4;
@@ -19,16 +19,16 @@ const TOLERANCE: f64 = 1.0 / 64.0;
 
 /// A rectangle of target pixels whose source coordinates come from one rule.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Patch {
+pub(super) struct Patch {
     /// Pixels of the target grid.
-    pub area: Window,
+    pub(super) area: Window,
     /// Source coordinates of its corners: upper left, upper right, lower left, lower right; `None` where every
     /// pixel is transformed by itself.
-    pub corners: Option<[(f64, f64); 4]>,
+    pub(super) corners: Option<[(f64, f64); 4]>,
 }
 
 /// The lattice of one image on one target grid.
-pub struct Lattice<'a> {
+pub(super) struct Lattice<'a> {
     map: &'a PixelMap,
     source: (u64, u64),
     target: (u64, u64),
@@ -37,17 +37,17 @@ pub struct Lattice<'a> {
 
 impl<'a> Lattice<'a> {
     /// The lattice for images and grids of these sizes; `reach` is how far, in source pixels, a kernel looks.
-    pub fn new(map: &'a PixelMap, source: (u64, u64), target: (u64, u64), reach: (f64, f64)) -> Self {
+    pub(super) fn new(map: &'a PixelMap, source: (u64, u64), target: (u64, u64), reach: (f64, f64)) -> Self {
         Self { map, source, target, reach }
     }
 
-    /// The patches that touch a window, row by row of cells, without those that cannot show the image.
-    pub fn patches(&self, window: &Window) -> Vec<Patch> {
-        let mut patches = Vec::new();
-        for cell in cells(window, self.target) {
+    /// The patches that touch a window, cell by cell, without those that cannot show the image.
+    pub(super) fn patches(&self, window: &Window) -> impl Iterator<Item = Patch> {
+        cells(window, self.target).flat_map(move |cell| {
+            let mut patches = Vec::new();
             self.refine(cell, window, &mut patches);
-        }
-        patches
+            patches
+        })
     }
 
     fn refine(&self, area: Window, window: &Window, patches: &mut Vec<Patch>) {
@@ -68,7 +68,7 @@ impl<'a> Lattice<'a> {
     }
 
     /// Puts the source coordinates of places of a patch into `into`.
-    pub fn fill(&self, patch: &Patch, places: &Places, into: &mut Coordinates) {
+    pub(super) fn fill(&self, patch: &Patch, places: &Places, into: &mut Coordinates) {
         into.reset(places);
         match &patch.corners {
             Some(corners) => into.interpolate(&patch.area, corners, places),
@@ -80,30 +80,30 @@ impl<'a> Lattice<'a> {
 
 /// Evenly spaced places of the target grid, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Places {
+pub(super) struct Places {
     /// Column and row of the first.
-    pub from: (f64, f64),
+    pub(super) from: (f64, f64),
     /// Columns and rows from one to the next.
-    pub step: (f64, f64),
+    pub(super) step: (f64, f64),
     /// How many along a row and down a column.
-    pub count: (usize, usize),
+    pub(super) count: (usize, usize),
 }
 
 impl Places {
     /// The centres of the pixels of a rectangle.
-    pub fn centres(area: &Window) -> Self {
+    pub(super) fn centres(area: &Window) -> Self {
         let from = (area.col as f64 + 0.5, area.row as f64 + 0.5);
         Self { from, step: (1.0, 1.0), count: (area.width as usize, area.height as usize) }
     }
 
     /// The corners of the pixels of a rectangle.
-    pub fn corners(area: &Window) -> Self {
+    pub(super) fn corners(area: &Window) -> Self {
         let from = (area.col as f64, area.row as f64);
         Self { from, step: (1.0, 1.0), count: (area.width as usize + 1, area.height as usize + 1) }
     }
 
     /// The four corners of a rectangle.
-    pub fn outer_corners(area: &Window) -> Self {
+    pub(super) fn outer_corners(area: &Window) -> Self {
         let step = (area.width as f64, area.height as f64);
         Self { from: (area.col as f64, area.row as f64), step, count: (2, 2) }
     }
@@ -167,13 +167,13 @@ fn deviation(v: &[f64; 9]) -> f64 {
 
 /// Source columns and rows of a block of places, row by row; NaN where there are none.
 #[derive(Default)]
-pub struct Coordinates {
+pub(super) struct Coordinates {
     /// Places per row.
-    pub columns: usize,
+    pub(super) columns: usize,
     /// Source columns.
-    pub x: Vec<f64>,
+    pub(super) x: Vec<f64>,
     /// Source rows.
-    pub y: Vec<f64>,
+    pub(super) y: Vec<f64>,
 }
 
 impl Coordinates {
@@ -241,7 +241,7 @@ fn quarters(area: &Window) -> impl Iterator<Item = Window> {
 }
 
 /// The part that two rectangles share.
-pub fn intersection(one: &Window, other: &Window) -> Option<Window> {
+pub(super) fn intersection(one: &Window, other: &Window) -> Option<Window> {
     let (col, row) = (one.col.max(other.col), one.row.max(other.row));
     let right = (one.col + one.width).min(other.col + other.width);
     let bottom = (one.row + one.height).min(other.row + other.height);

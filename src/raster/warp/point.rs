@@ -11,46 +11,44 @@ use super::scale::Scale;
 use crate::raster::{Pixel, Resampling};
 
 /// Interpolates at places of an image.
-pub struct PointKernel {
+pub(super) struct PointKernel {
     resampling: Resampling,
     scale: Scale,
-    wide: [Axis; 2],
+    wide: [WideAxis; 2],
 }
 
 impl PointKernel {
     /// A kernel, widened where the target shrinks the image.
-    pub fn new(resampling: Resampling, scale: Scale) -> Self {
-        Self { resampling, scale, wide: [Axis::default(), Axis::default()] }
+    pub(super) fn new(resampling: Resampling, scale: Scale) -> Self {
+        Self { resampling, scale, wide: [WideAxis::default(), WideAxis::default()] }
+    }
+
+    /// How far, in source pixels, a kernel of fixed size looks, with a pixel for rounding.
+    pub(super) fn radius(&self) -> f64 {
+        self.resampling.radius() + 1.0
     }
 
     /// Values at places of which the pixel beneath is valid (`valid` not zero); others are left as they are.
-    pub fn values<T: Pixel>(
+    ///
+    /// `is_inner` tells that no kernel at these places leaves the image.
+    pub(super) fn values<T: Pixel>(
         &mut self,
         part: &Part<T>,
-        (x, y): (&[f64], &[f64]),
-        valid: &[u8],
+        places: (&[f64], &[f64]),
+        (valid, is_inner): (&[u8], bool),
         out: &mut [T],
     ) {
         let is_wide = self.scale != Scale::NONE;
-        let places = x.iter().zip(y).zip(valid).zip(out).filter(|((_, valid), _)| **valid != 0);
-        let places = places.map(|(((x, y), _), out)| ((*x, *y), out));
+        let row = Row { places, valid, is_inner };
         match self.resampling {
-            Resampling::Bilinear if !is_wide => {
-                places.for_each(|(place, out)| *out = T::from_f64(fixed(part, place, linear, linear)));
-            }
-            Resampling::Cubic if !is_wide => {
-                places.for_each(|(place, out)| *out = T::from_f64(fixed(part, place, catmull_rom, linear)));
-            }
-            Resampling::CubicSpline if !is_wide => {
-                places.for_each(|(place, out)| *out = T::from_f64(fixed(part, place, b_spline, b_spline)));
-            }
-            Resampling::Lanczos if !is_wide => {
-                places.for_each(|(place, out)| *out = T::from_f64(fixed(part, place, lanczos, linear)));
-            }
+            Resampling::Bilinear if !is_wide => row.fixed(part, linear, linear, out),
+            Resampling::Cubic if !is_wide => row.fixed(part, catmull_rom, linear, out),
+            Resampling::CubicSpline if !is_wide => row.fixed(part, b_spline, b_spline, out),
+            Resampling::Lanczos if !is_wide => row.fixed(part, lanczos, linear, out),
             Resampling::Bilinear | Resampling::Cubic | Resampling::CubicSpline | Resampling::Lanczos => {
-                places.for_each(|(place, out)| *out = T::from_f64(self.widened(part, place)));
+                row.each(out, |place| T::from_f64(self.widened(part, place)));
             }
-            _ => places.for_each(|((x, y), out)| *out = part.at(floor(x), floor(y))),
+            _ => row.each(out, |(x, y)| part.at(floor(x), floor(y))),
         }
     }
 
@@ -71,41 +69,90 @@ impl PointKernel {
     }
 }
 
-/// The value at a place by kernels of a fixed number of pixels; `fallback` where one of them is missing.
-fn fixed<T: Pixel, const N: usize, const M: usize>(
+/// Places of one row of target pixels.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    places: (&'a [f64], &'a [f64]),
+    valid: &'a [u8],
+    is_inner: bool,
+}
+
+impl Row<'_> {
+    /// Makes the value of every place on a valid pixel.
+    fn each<T>(self, out: &mut [T], mut value: impl FnMut((f64, f64)) -> T) {
+        let places = self.places.0.iter().zip(self.places.1);
+        for (((x, y), valid), out) in places.zip(self.valid).zip(out) {
+            if *valid != 0 {
+                *out = value((*x, *y));
+            }
+        }
+    }
+
+    /// Values by kernels of a fixed number of pixels; by `fallback` where one of them is missing.
+    fn fixed<T: Pixel, const N: usize, const M: usize>(
+        self,
+        part: &Part<T>,
+        kernel: impl Fn(f64) -> [f64; N],
+        fallback: impl Fn(f64) -> [f64; M],
+        out: &mut [T],
+    ) {
+        if self.is_inner && part.mask.is_none() {
+            self.each(out, |(x, y)| {
+                let (x, y) = (Axis::<N>::at(x, &kernel), Axis::<N>::at(y, &kernel));
+                T::from_f64(dense(part, &x, &y))
+            });
+        } else {
+            self.each(out, |place| T::from_f64(careful(part, place, &kernel, &fallback)));
+        }
+    }
+}
+
+/// The pixels of one axis that a kernel of fixed size takes, and their weights.
+struct Axis<const N: usize> {
+    first: i64,
+    weights: [f64; N],
+}
+
+impl<const N: usize> Axis<N> {
+    #[inline]
+    fn at(place: f64, kernel: impl Fn(f64) -> [f64; N]) -> Self {
+        let from_centre = place - 0.5;
+        let whole = floor(from_centre);
+        Self { first: whole - (N as i64 / 2 - 1), weights: kernel(from_centre - whole as f64) }
+    }
+
+    fn taps(&self) -> Taps<'_> {
+        Taps { first: self.first, weights: &self.weights }
+    }
+}
+
+/// The value at a place some of whose pixels may be missing.
+fn careful<T: Pixel, const N: usize, const M: usize>(
     part: &Part<T>,
     (x, y): (f64, f64),
     kernel: impl Fn(f64) -> [f64; N],
     fallback: impl Fn(f64) -> [f64; M],
 ) -> f64 {
-    let (col, across) = split(x);
-    let (row, down) = split(y);
-    let (columns, rows) = (kernel(across), kernel(down));
-    let (left, top) = (first_tap::<N>(col), first_tap::<N>(row));
-    let last = N as i64 - 1;
-    if part.mask.is_none() && part.is_inside(left, top) && part.is_inside(left + last, top + last) {
-        return dense(part, (left, top), &columns, &rows);
+    let (columns, rows) = (Axis::<N>::at(x, &kernel), Axis::<N>::at(y, &kernel));
+    if part.is_whole((columns.first, rows.first), N) {
+        return dense(part, &columns, &rows);
     }
-    let whole = weighted(part, Taps { first: left, weights: &columns }, Taps { first: top, weights: &rows });
+    let whole = weighted(part, columns.taps(), rows.taps());
     if whole.is_complete {
         return whole.sum;
     }
-    let (columns, rows) = (fallback(across), fallback(down));
-    let (left, top) = (first_tap::<M>(col), first_tap::<M>(row));
-    weighted(part, Taps { first: left, weights: &columns }, Taps { first: top, weights: &rows }).mean()
+    let (columns, rows) = (Axis::<M>::at(x, &fallback), Axis::<M>::at(y, &fallback));
+    weighted(part, columns.taps(), rows.taps()).mean()
 }
 
 /// The weighted sum of N × N pixels, all inside and valid; adds in the order of `weighted`.
-fn dense<T: Pixel, const N: usize>(
-    part: &Part<T>,
-    (left, top): (i64, i64),
-    columns: &[f64; N],
-    rows: &[f64; N],
-) -> f64 {
+#[inline]
+fn dense<T: Pixel, const N: usize>(part: &Part<T>, columns: &Axis<N>, rows: &Axis<N>) -> f64 {
+    let pixels = part.square::<N>(columns.first, rows.first);
     let mut sum = 0.0;
-    for (row, down) in (top..).zip(rows) {
+    for (pixels, down) in pixels.iter().zip(&rows.weights) {
         let mut along = 0.0;
-        for (pixel, across) in part.run(left, row, N).iter().zip(columns) {
+        for (pixel, across) in pixels.iter().zip(&columns.weights) {
             along += across * pixel.to_f64();
         }
         sum += down * along;
@@ -160,12 +207,12 @@ fn weighted<T: Pixel>(part: &Part<T>, columns: Taps, rows: Taps) -> Weighted {
 
 /// Weights of one axis for a widened kernel; kept between pixels for its buffer.
 #[derive(Default)]
-struct Axis {
+struct WideAxis {
     first: i64,
     weights: Vec<f64>,
 }
 
-impl Axis {
+impl WideAxis {
     fn span(&mut self, place: f64, scale: f64, kernel: fn(f64) -> f64, radius: f64) {
         let (centre, reach) = (place - 0.5, radius / scale);
         self.first = (centre - reach).ceil() as i64;
@@ -179,21 +226,10 @@ impl Axis {
     }
 }
 
-/// The pixel whose centre is the last at or before a place, and how far beyond it the place is, in [0, 1).
-fn split(place: f64) -> (i64, f64) {
-    let from_centre = place - 0.5;
-    let whole = floor(from_centre);
-    (whole, from_centre - whole as f64)
-}
-
 /// The largest integer that is not larger.
-pub fn floor(v: f64) -> i64 {
+pub(super) fn floor(v: f64) -> i64 {
     let truncated = v as i64;
     truncated - i64::from((truncated as f64) > v)
-}
-
-const fn first_tap<const N: usize>(centre: i64) -> i64 {
-    centre - (N as i64 / 2 - 1)
 }
 
 fn linear(t: f64) -> [f64; 2] {
@@ -223,15 +259,27 @@ fn b_spline(t: f64) -> [f64; 4] {
 }
 
 /// Lanczos with three lobes, its weights brought to a sum of one.
+///
+/// At t + d, d whole, sin(πx) is ±sin(πt) and sin(πx/3) follows from the sine of a sum, so that one sine and cosine of
+/// πt/3 make all weights; what is common to them goes with the sum.
 fn lanczos(t: f64) -> [f64; 6] {
     if t == 0.0 {
         return [0.0, 0.0, 1.0, 0.0, 0.0, 0.0];
     }
-    // sin(π(t - i)) differs from sin(πt) in its sign alone, sin(π(t - i)/3) takes three values up to the sign.
-    let weights: [f64; 6] = std::array::from_fn(|i| sinc_window(t + 2.0 - i as f64));
+    /// (-1)^d cos(πd/3) and (-1)^d sin(πd/3) for d = 2, 1, 0, -1, -2, -3.
+    const COSINES: [f64; 6] = [-0.5, -0.5, 1.0, -0.5, -0.5, 1.0];
+    const SINES: [f64; 6] = [HALF_ROOT_3, -HALF_ROOT_3, 0.0, HALF_ROOT_3, -HALF_ROOT_3, 0.0];
+    let (sine, cosine) = (PI * t / 3.0).sin_cos();
+    let weights: [f64; 6] = std::array::from_fn(|i| {
+        let x = t + 2.0 - i as f64;
+        (sine * COSINES[i] + cosine * SINES[i]) / (x * x)
+    });
     let sum: f64 = weights.iter().sum();
     weights.map(|weight| weight / sum)
 }
+
+/// √3 / 2
+const HALF_ROOT_3: f64 = 0.866_025_403_784_438_6;
 
 /// sinc(x) × sinc(x / 3) within three pixels.
 fn sinc_window(x: f64) -> f64 {
@@ -299,6 +347,15 @@ mod tests {
             for (i, weight) in weights.iter().enumerate() {
                 assert!((kernel(i as f64 - 1.0 - 0.3) - weight).abs() < 1e-14, "{resampling:?} {i}");
             }
+        }
+    }
+
+    #[test]
+    fn lanczos_weights_are_windowed_sincs() {
+        let expected: Vec<f64> = (0..6).map(|i| sinc_window(0.3 + 2.0 - f64::from(i))).collect();
+        let sum: f64 = expected.iter().sum();
+        for (weight, expected) in lanczos(0.3).iter().zip(expected) {
+            assert!((weight - expected / sum).abs() < 1e-14, "{weight} {}", expected / sum);
         }
     }
 

@@ -7,14 +7,14 @@ use crate::raster::Window;
 ///
 /// Within a patch source coordinates are bilinear, so their extremes lie at the corners: the part is exact but for
 /// `reach`, the pixels that a kernel looks beyond its centre.
-pub fn source_window(
+pub(super) fn source_window(
     lattice: &Lattice,
     source: (u64, u64),
     reach: (f64, f64),
     window: &Window,
 ) -> Option<Window> {
     let mut corners = Coordinates::default();
-    let parts = lattice.patches(window).into_iter().filter_map(|patch| {
+    let parts = lattice.patches(window).filter_map(|patch| {
         let area = intersection(&patch.area, window)?;
         let places =
             if patch.corners.is_some() { Places::outer_corners(&area) } else { Places::corners(&area) };

@@ -7,8 +7,8 @@ use super::point::PointKernel;
 use super::region::source_window;
 use super::scale::Scale;
 use super::{PixelMap, SourceImage, WarpError};
+use crate::raster::with_pixels;
 use crate::raster::{Band, Grid, Member, Resampling, Window};
-use crate::with_pixels;
 
 /// The warp of one image onto one target grid. It belongs to the thread that made it.
 pub struct Warp {
@@ -62,7 +62,7 @@ impl Warp {
                 band.add(&block);
             }
         }
-        Ok(with_shared_masks(&member.bands, bands.into_iter().map(|band| band.finish()).collect()))
+        Ok(with_shared_masks(&member.bands, bands.into_iter().map(BandWarp::finish).collect()))
     }
 
     fn lattice(&self) -> Lattice<'_> {
@@ -80,9 +80,10 @@ impl Warp {
         let source = SourceBand { size: self.source, window: member.window, band };
         with_pixels!(&band.pixels, array => {
             let pixels = TypedBand::new(source, array, window);
-            match self.resampling.is_areal() {
-                true => Box::new(ArealBand { pixels, kernel: ArealKernel::new(self.resampling), warp: self }),
-                false => Box::new(PointBand { pixels, kernel: PointKernel::new(self.resampling, self.scale) }),
+            if self.resampling.is_areal() {
+                Box::new(ArealBand { pixels, kernel: ArealKernel::new(self.resampling), warp: self })
+            } else {
+                Box::new(PointBand { pixels, kernel: PointKernel::new(self.resampling, self.scale) })
             }
         })
     }

@@ -7,19 +7,19 @@ use super::pixel_map::PixelMap;
 
 /// Target pixels per source pixel along the source's columns and rows, at most 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Scale {
+pub(super) struct Scale {
     /// Along columns.
-    pub x: f64,
+    pub(super) x: f64,
     /// Along rows.
-    pub y: f64,
+    pub(super) y: f64,
 }
 
 impl Scale {
     /// Neither axis shrinks.
-    pub const NONE: Scale = Scale { x: 1.0, y: 1.0 };
+    pub(super) const NONE: Scale = Scale { x: 1.0, y: 1.0 };
 
     /// The median over places of the image that the target shows.
-    pub fn measure(map: &PixelMap, source: (u64, u64), target: (u64, u64)) -> Scale {
+    pub(super) fn measure(map: &PixelMap, source: (u64, u64), target: (u64, u64)) -> Scale {
         let mut places = shown_places(map, source, target);
         if places.is_empty() {
             places = samples(target);
@@ -30,7 +30,7 @@ impl Scale {
     }
 
     /// Source pixels that one target pixel covers, per axis.
-    pub fn footprint(&self) -> (f64, f64) {
+    pub(super) fn footprint(&self) -> (f64, f64) {
         (1.0 / self.x, 1.0 / self.y)
     }
 }

@@ -108,7 +108,9 @@ impl Placer {
         match self {
             Placer::Affine { inverse, longitudes, .. } => {
                 if let Some((west, east)) = *longitudes {
-                    x.iter_mut().for_each(|x| *x = turned(*x, west, east));
+                    for x in x.iter_mut() {
+                        *x = turned(*x, west, east);
+                    }
                 }
                 apply(inverse, x, y);
             }

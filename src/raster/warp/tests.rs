@@ -42,7 +42,7 @@ fn cut(member: &Member, window: Window) -> Member {
     let mut part = member.clone();
     part.window = window;
     for band in &mut part.bands {
-        band.pixels = crate::with_pixels!(&band.pixels, array => Pixel::wrap(array.slice(slice).to_owned().into_shared()));
+        band.pixels = crate::raster::with_pixels!(&band.pixels, array => Pixel::wrap(array.slice(slice).to_owned().into_shared()));
         if let Validity::Mask(mask) = &band.validity {
             band.validity = Validity::Mask(Arc::new(mask.slice(slice).to_owned()));
         }
@@ -62,7 +62,7 @@ fn warped(member: &Member, target: &Grid, window: Window, resampling: Resampling
 }
 
 fn bits(pixels: &BandPixels, row: usize, col: usize) -> u64 {
-    crate::with_pixels!(pixels, array => array[(row, col)].to_f64().to_bits())
+    crate::raster::with_pixels!(pixels, array => array[(row, col)].to_f64().to_bits())
 }
 
 fn values(member: &Member, target: &Grid, resampling: Resampling) -> Vec<Option<f64>> {
@@ -78,7 +78,8 @@ fn noise(row: usize, col: usize) -> f32 {
 #[test]
 fn every_window_has_the_pixels_of_the_whole() {
     let source = grid("EPSG:32632", [400_000.0, 10.0, 0.0, 5_500_000.0, 0.0, -10.0], 300, 260);
-    let hole = |row: usize, col: usize| !(row / 40 == 2 && col / 25 == 4) && (row * 7 + col) % 53 != 0;
+    let hole =
+        |row: usize, col: usize| !(row / 40 == 2 && col / 25 == 4) && !(row * 7 + col).is_multiple_of(53);
     let member = member(&source, noise, Some(&hole));
     for (resolution, size) in [(15.3, 312_u64), (41.7, 130)] {
         // The source spans about 4740 m × 4110 m of EPSG:3857's stretched metres.
