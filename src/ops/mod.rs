@@ -22,6 +22,7 @@ mod rasters;
 mod read;
 mod stac;
 mod stats;
+mod table;
 mod takeover;
 #[cfg(test)]
 mod testing;
@@ -49,6 +50,7 @@ static TABLE: &[OpEntry] = &[
     encode::ENTRY,
     exec::ENTRY,
     write::ENTRY,
+    table::ENTRY,
 ];
 
 /// The ops of the program.
