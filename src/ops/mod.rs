@@ -41,8 +41,8 @@ static TABLE: &[OpEntry] = &[
     composite::ENTRY,
     stats::ENTRY,
     encode::ENTRY,
-    exec::ENTRY,
     write::ENTRY,
+    exec::ENTRY,
 ];
 
 /// The ops of the program.
