@@ -32,7 +32,8 @@ fn the_schema_finds_no_fault_in_any_pipeline() {
     for path in pipelines() {
         let (tree, faults) = config::parse(&fs::read_to_string(&path).unwrap());
         assert_eq!(faults, [], "{}", path.display());
-        let complaints: Vec<_> = validator.iter_errors(&tree.to_json()).map(|error| error.to_string()).collect();
+        let complaints: Vec<_> =
+            validator.iter_errors(&tree.to_json()).map(|error| error.to_string()).collect();
         assert_eq!(complaints, Vec::<String>::new(), "{}", path.display());
     }
 }
@@ -68,7 +69,8 @@ fn the_readme_shows_pipelines_that_are_files_here() {
 /// All of them, in the order of their paths.
 fn pipelines() -> Vec<PathBuf> {
     let folders = ["pipelines", "examples"].map(|folder| Path::new(ROOT).join(folder));
-    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
+    let files =
+        folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
     let mut pipelines: Vec<PathBuf> =
         files.filter(|path| path.extension().is_some_and(|suffix| suffix == "toml")).collect();
     pipelines.sort();

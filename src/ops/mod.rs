@@ -10,6 +10,7 @@ mod file_pattern;
 mod glob;
 mod list;
 mod list_file;
+mod list_values;
 mod listed;
 mod mask;
 mod number;

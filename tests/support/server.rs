@@ -49,11 +49,8 @@ impl Server {
     pub fn start(folder: &Path) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
-        let state = Arc::new(State {
-            folder: folder.to_owned(),
-            traffic: Mutex::default(),
-            changed: Condvar::new(),
-        });
+        let state =
+            Arc::new(State { folder: folder.to_owned(), traffic: Mutex::default(), changed: Condvar::new() });
         let accepting = state.clone();
         thread::spawn(move || accepting.accept(&listener));
         Ok(Self { address, state })
@@ -82,11 +79,8 @@ impl Server {
             if let Some(seen) = look(&traffic) {
                 return seen;
             }
-            let (next, waited) = self
-                .state
-                .changed
-                .wait_timeout(traffic, PATIENCE)
-                .unwrap_or_else(PoisonError::into_inner);
+            let (next, waited) =
+                self.state.changed.wait_timeout(traffic, PATIENCE).unwrap_or_else(PoisonError::into_inner);
             assert!(!waited.timed_out(), "the server waits for {wanted} in vain: {:?}", next.requests);
             traffic = next;
         }
@@ -150,9 +144,10 @@ impl State {
         let size = file.len();
         let (status, part) = match request.range(size) {
             None => ("200 OK".to_owned(), 0..size),
-            Some(part) => {
-                (format!("206 Partial Content\r\nContent-Range: bytes {}-{}/{size}", part.start, part.end - 1), part)
-            }
+            Some(part) => (
+                format!("206 Partial Content\r\nContent-Range: bytes {}-{}/{size}", part.start, part.end - 1),
+                part,
+            ),
         };
         write!(
             to,
@@ -180,7 +175,9 @@ impl Request {
         for line in lines {
             let line = line?;
             match line.split_once(':') {
-                Some((name, value)) if name.eq_ignore_ascii_case("range") => range = Some(value.trim().to_owned()),
+                Some((name, value)) if name.eq_ignore_ascii_case("range") => {
+                    range = Some(value.trim().to_owned())
+                }
                 Some(_) => {}
                 None => break,
             }
