@@ -31,8 +31,9 @@ pub struct Item {
 pub struct Lineage {
     /// The item that a window was made of.
     pub parent: Option<ItemId>,
-    /// The window's place among its parent's windows, counted from zero: (row, column).
-    pub position: Option<(u64, u64)>,
+    /// The window's (row, column): counted from zero at its parent's first pixel, or from the origin of a named grid, where
+    /// they can be below zero.
+    pub position: Option<(i64, i64)>,
     /// The part of the path's last raster grid that this item is to become; `None` for all of it.
     pub window: Option<Window>,
     /// The named grid that the window is a part of, when `window` or `group` was given one.

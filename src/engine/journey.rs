@@ -38,6 +38,8 @@ pub(crate) struct Journey {
     ending: Mutex<Option<Ending>>,
     has_failed: AtomicBool,
     unit: OnceCell<LeaseSet>,
+    /// What it holds beside its unit until the end.
+    kept: Mutex<Vec<ByteLease>>,
     home: Arc<dyn Homecoming>,
 }
 
@@ -49,6 +51,7 @@ impl Journey {
             ending: Mutex::new(None),
             has_failed: AtomicBool::new(false),
             unit: OnceCell::new(),
+            kept: Mutex::default(),
             home,
         })
     }
@@ -66,6 +69,11 @@ impl Journey {
     /// Takes the unit along until the end. Where two branches are admitted at once, one takes it for both.
     pub(crate) async fn admit(&self, unit: impl Future<Output = LeaseSet>) {
         self.unit.get_or_init(|| unit).await;
+    }
+
+    /// Takes a lease along until the end.
+    pub(crate) fn keep(&self, lease: ByteLease) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(lease);
     }
 
     /// Whether it can still come to a good end; parts of one that cannot are dropped.

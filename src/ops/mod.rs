@@ -5,6 +5,7 @@ mod calc;
 mod codes;
 mod composite;
 mod encode;
+mod exec;
 mod fetch;
 mod file_pattern;
 mod glob;
@@ -13,13 +14,17 @@ mod list_file;
 mod list_values;
 mod listed;
 mod mask;
+mod named_grid;
 mod number;
+mod polygons;
 mod rasters;
 mod read;
 mod stats;
+mod takeover;
 #[cfg(test)]
 mod testing;
 mod warp;
+mod window;
 mod write;
 
 use crate::contract::{OpEntry, Registry};
@@ -28,6 +33,7 @@ use crate::contract::{OpEntry, Registry};
 static TABLE: &[OpEntry] = &[
     list::ENTRY,
     glob::ENTRY,
+    window::ENTRY,
     fetch::ENTRY,
     read::ENTRY,
     calc::ENTRY,
@@ -36,6 +42,7 @@ static TABLE: &[OpEntry] = &[
     composite::ENTRY,
     stats::ENTRY,
     encode::ENTRY,
+    exec::ENTRY,
     write::ENTRY,
 ];
 

@@ -19,6 +19,7 @@ mod member;
 mod message;
 pub mod nodata;
 mod open;
+pub mod polygons;
 pub mod ranges;
 mod read;
 pub mod reduce;

@@ -38,7 +38,8 @@ fn a_run_of_a_faulty_pipeline_tells_the_same_and_does_nothing() {
     let checked = job.gisrun(&["check", "job.toml"]);
     let ran = job.run().expect_exit(2);
     assert!(ran.stderr.contains(checked.stdout.trim_end()), "{}", ran.stderr);
-    let left: Vec<_> = std::fs::read_dir(job.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> =
+        std::fs::read_dir(job.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["job.toml"]);
 }
 

@@ -38,11 +38,7 @@ impl Job {
     pub(crate) fn gisrun(&self, arguments: &[&str]) -> Ended {
         let output = self.command(arguments).output().unwrap();
         let text = |bytes: Vec<u8>| self.without_folder(&String::from_utf8(bytes).unwrap());
-        Ended {
-            exit: output.status.code(),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
-        }
+        Ended { exit: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
     /// Runs the pipeline.

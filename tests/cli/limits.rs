@@ -35,7 +35,8 @@ fn run_with(resources: &str, queue: usize, connections: usize) -> Run {
 
     server.hold();
     let run = job.start();
-    server.wait_until("as many requests as connections", |traffic| (traffic.held == connections).then_some(()));
+    server
+        .wait_until("as many requests as connections", |traffic| (traffic.held == connections).then_some(()));
     server.release();
     assert_eq!(run.end(), Some(0));
 

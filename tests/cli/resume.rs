@@ -139,7 +139,9 @@ fn a_file_that_nobody_here_wrote_is_replaced_when_asked() {
     let job = job();
     fs::create_dir(job.path("out")).unwrap();
     fs::write(job.path("out/a.tif"), "mine").unwrap();
-    job.rewrite(&pipeline("nir - red", "out/{id}.tif").replace("{id}.tif\"", "{id}.tif\", existing = \"replace\""));
+    job.rewrite(
+        &pipeline("nir - red", "out/{id}.tif").replace("{id}.tif\"", "{id}.tif\", existing = \"replace\""),
+    );
     job.run().expect_exit(0);
     assert_eq!(crate::scene::pixels(&job.path("out/a.tif"))[0], 2000.0);
 }
@@ -172,7 +174,8 @@ fn the_input_is_not_the_output_through_a_hard_link() {
 #[track_caller]
 fn assert_inputs_stay(job: &Job, output: &str) {
     let text = fs::read_to_string(job.path("job.toml")).unwrap();
-    fs::write(job.path("job.toml"), text.replace("{id}.tif\"", "{id}.tif\", existing = \"replace\"")).unwrap();
+    fs::write(job.path("job.toml"), text.replace("{id}.tif\"", "{id}.tif\", existing = \"replace\""))
+        .unwrap();
     let before = fs::read(job.path("in/a.tif")).unwrap();
     let ended = job.run();
     assert!(matches!(ended.exit, Some(1 | 2)), "{:?}: {}", ended.exit, ended.stderr);

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use gdal::DriverManager;
 use gdal::raster::{Buffer, RasterCreationOptions};
 use gdal::spatial_ref::SpatialRef;
-use gdal::DriverManager;
 
 /// A raster of 32 × 32 pixels of 10 m, its upper left corner at (500000, 4000000), in tiles of 16 × 16.
 pub(crate) struct Scene {
