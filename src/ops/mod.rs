@@ -11,6 +11,7 @@ mod file_pattern;
 mod glob;
 mod list;
 mod list_file;
+mod list_values;
 mod listed;
 mod mask;
 mod named_grid;
