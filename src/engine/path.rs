@@ -69,7 +69,12 @@ pub(crate) struct Survey {
 ///
 /// # Errors
 /// What a header already shows to be impossible; branches that end with rasters on different grids.
-pub(crate) fn survey(stages: &[StagePlan], cutter: usize, item: &Item, files: &Shape) -> Result<Survey, PathFailure> {
+pub(crate) fn survey(
+    stages: &[StagePlan],
+    cutter: usize,
+    item: &Item,
+    files: &Shape,
+) -> Result<Survey, PathFailure> {
     let mut survey = Survey::default();
     follow(stages, cutter, item, files, &mut survey)?;
     Ok(survey)
