@@ -63,7 +63,7 @@ impl Wish {
                     wish.add(None);
                 }
             } else {
-                wish.add(None);
+                wish.add(stage.op.reads_assets());
             }
         }
         wish

@@ -11,6 +11,7 @@ mod gate;
 mod headers;
 mod join;
 mod journey;
+mod late;
 mod outlets;
 mod path;
 mod pools;

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use crate::contract::{AssetNeed, Failure, Item, Kind, Op, Port, Shape};
+use crate::engine::late;
 use crate::plan::{MemoryDemand, StagePlan};
 use crate::raster::Window;
 
@@ -23,7 +24,7 @@ pub(crate) struct PathNode {
     pub(crate) needs: Option<Arc<[AssetNeed]>>,
     /// Bytes of memory from before this stage starts, its input included, to the end of the way.
     pub(crate) demand: u64,
-    /// The ways that follow, one a consumer.
+    /// The ways that follow, one a consumer; none into a stage that opens files of which nothing is known yet.
     pub(crate) next: Vec<Arc<PathNode>>,
 }
 
@@ -131,7 +132,10 @@ impl Draft {
         let at = |failure| (index, failure);
         let op = &stages[index].op;
         let output = op.shape(input, item).map_err(at)?;
-        let next = consumers(stages, index)
+        let (late, known): (Vec<_>, Vec<_>) = consumers(stages, index)
+            .partition(|consumer| late::opens_unknown(stages[*consumer].op.as_ref(), &output));
+        let next = known
+            .into_iter()
             .map(|consumer| Draft::of(stages, consumer, item, &output))
             .collect::<Result<Vec<_>, _>>()?;
         let wanted_out = wanted_of(&output, &next, item);
@@ -142,7 +146,11 @@ impl Draft {
                 if output.members.is_empty() { whole_or_window(input, item) } else { wanted_out.clone() };
             op.region(&wanted, input, &output).map_err(at)?
         };
-        let needs = needs_of(op.as_ref(), input, &output, &wanted_out, &next).map_err(at)?;
+        let needs = if late.is_empty() {
+            needs_of(op.as_ref(), input, &output, &wanted_out, &next).map_err(at)?
+        } else {
+            None
+        };
         Ok(Self { stage: index, input: input.clone(), wanted_in, wanted_out, needs, next })
     }
 

@@ -10,5 +10,7 @@ pub(super) const CONFLICT: &str = "conflicting-options";
 pub(super) const UNKNOWN_CRS: &str = "unknown-crs";
 /// A grid that `[grids]` does not define.
 pub(super) const UNKNOWN_GRID: &str = "unknown-grid";
+/// An output of a program that nothing tells the program of.
+pub(super) const UNTOLD_OUTPUT: &str = "untold-output";
 /// A file that an option names and that cannot be read.
 pub(super) const UNREADABLE_FILE: &str = "unreadable-file";

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -56,6 +57,7 @@ impl Listed {
         let first = &assets[0].location;
         let lineage = Lineage {
             identity: identity(&assets),
+            inputs: local_files(&assets),
             stem: first.stem(),
             folder: self.folder.unwrap_or_else(|| first.folder()),
             ..Lineage::default()
@@ -78,6 +80,15 @@ fn asset(name: String, location: Location) -> Asset {
         version: metadata.map(|metadata| format!("mtime {}.{:09}", metadata.mtime(), metadata.mtime_nsec())),
         metadata: Arc::default(),
     }
+}
+
+/// The files that nothing may be written over.
+fn local_files(assets: &[Asset]) -> Arc<[PathBuf]> {
+    let local = |asset: &Asset| match &asset.location {
+        Location::Local(path) => Some(path.clone()),
+        Location::Remote(_) => None,
+    };
+    assets.iter().filter_map(local).collect()
 }
 
 /// Names, places and states of all assets.

@@ -5,6 +5,7 @@ mod calc;
 mod codes;
 mod composite;
 mod encode;
+mod exec;
 mod fetch;
 mod file_pattern;
 mod glob;
@@ -14,9 +15,11 @@ mod listed;
 mod mask;
 mod named_grid;
 mod number;
+mod polygons;
 mod rasters;
 mod read;
 mod stats;
+mod takeover;
 #[cfg(test)]
 mod testing;
 mod warp;
@@ -38,6 +41,7 @@ static TABLE: &[OpEntry] = &[
     composite::ENTRY,
     stats::ENTRY,
     encode::ENTRY,
+    exec::ENTRY,
     write::ENTRY,
 ];
 

@@ -50,8 +50,8 @@ fn outputs(plan: &Plan) -> Option<u32> {
     let kinds = || plan.stages.iter().map(|stage| stage.op.clone().kind());
     let sources = kinds().filter(|kind| matches!(kind, Kind::Source(_))).count();
     let is_plain = !kinds().any(|kind| matches!(kind, Kind::Expand(_) | Kind::Gather(_)));
-    let writing = plan.stages.iter().filter(|stage| stage.op.makes_files()).count();
-    (sources == 1 && is_plain && writing > 0).then_some(writing as u32)
+    let files = plan.stages.iter().map(|stage| stage.op.files_made()).sum::<u32>();
+    (sources == 1 && is_plain && files > 0).then_some(files)
 }
 
 /// Removes what is left on scratch. The folder itself stays.

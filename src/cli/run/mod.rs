@@ -31,7 +31,7 @@ const WAITING_THREADS: usize = 2;
 pub fn run(request: &RunRequest) -> Exit {
     let named = Named { path: &request.pipeline, sets: &request.sets, machine: request.machine };
     let Some(planned) = named.plan() else { return Exit::BadInput };
-    raster::initialise(planned.plan.run.gdal_cache.0);
+    raster::initialise(planned.plan.gdal_share());
     let threads = WAITING_THREADS.min(planned.plan.machine.cores.value as usize);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();
     let exit = match runtime {
