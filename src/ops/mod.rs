@@ -8,6 +8,7 @@ mod encode;
 mod exec;
 mod fetch;
 mod file_pattern;
+mod filter;
 mod glob;
 mod list;
 mod list_file;
@@ -19,6 +20,7 @@ mod number;
 mod polygons;
 mod rasters;
 mod read;
+mod stac;
 mod stats;
 mod takeover;
 #[cfg(test)]
@@ -33,6 +35,8 @@ use crate::contract::{OpEntry, Registry};
 static TABLE: &[OpEntry] = &[
     list::ENTRY,
     glob::ENTRY,
+    stac::ENTRY,
+    filter::ENTRY,
     window::ENTRY,
     fetch::ENTRY,
     read::ENTRY,
