@@ -176,7 +176,7 @@ async fn finish(shared: &Arc<Shared>, stage: usize, parents: &Parents, parent: &
         }
     });
     match finished.await {
-        Ok(item) => places.send(Parcel { item, ..parcel }),
+        Ok(item) => places.send(&Parcel { item, ..parcel }),
         Err(failure) => shared.fail(&parcel.journey, stage, failure),
     }
 }
@@ -215,7 +215,7 @@ pub(crate) async fn gather(
         return;
     }
     match gathering.finish(context).await {
-        Ok(Some(item)) => outlets.places().await.send(Parcel { item, ..table }),
+        Ok(Some(item)) => outlets.places().await.send(&Parcel { item, ..table }),
         Ok(None) => {}
         Err(failure) => abort(&failure),
     }

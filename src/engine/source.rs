@@ -79,7 +79,7 @@ impl Seen {
         let mut hasher = DefaultHasher::new();
         item.id.hash(&mut hasher);
         if self.0.insert(hasher.finish()) {
-            places.send(Parcel::new(item, journey));
+            places.send(&Parcel::new(item, journey));
         } else {
             let message = format!("two items have the id `{}`; the first stands", item.id);
             shared.fail(&journey, stage, Failure::item(message));
@@ -167,7 +167,7 @@ async fn windows_of(
                     return Err(Failure::cancelled());
                 }
                 let parcel = Parcel::new(window, parent.journey.clone());
-                places.send(Parcel { broods: broods.clone(), ..parcel });
+                places.send(&Parcel { broods: broods.clone(), ..parcel });
             }
             drop(leases);
             Ok(((), 0))

@@ -158,7 +158,7 @@ fn start(
     match kind {
         Kind::Source(_) => {}
         Kind::Transfer(op) => {
-            drop(tasks.spawn(stage::run(shared, index, Work::Transfer(op), intake, outlets)))
+            drop(tasks.spawn(stage::run(shared, index, Work::Transfer(op), intake, outlets)));
         }
         Kind::Compute(op) => drop(tasks.spawn(stage::run(shared, index, Work::Compute(op), intake, outlets))),
         Kind::Expand(op) => {

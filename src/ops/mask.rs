@@ -20,7 +20,7 @@ use crate::raster::polygons::{Coverage, GridPolygon};
 use crate::raster::{Band, BandTest, DataType, Member, Raster, Selection, Validity, Window};
 
 /// The line of the table.
-pub const ENTRY: OpEntry = OpEntry {
+pub(super) const ENTRY: OpEntry = OpEntry {
     name: "mask",
     summary: "Makes pixels nodata by the values or bits of a quality band, or by polygons.",
     accepts: &[Port::Raster],
@@ -35,7 +35,7 @@ const LARGEST_GROW: u64 = 1024;
 /// Makes pixels nodata in all bands: those that `drop` selects, or those that `keep` does not. Exactly one of the two.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct MaskOptions {
+pub(super) struct MaskOptions {
     /// The pixels that become nodata.
     drop: Option<Spanned<MaskRule>>,
     /// The pixels that stay; all others become nodata.
@@ -46,7 +46,7 @@ pub struct MaskOptions {
 /// that field, or by `polygons`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct MaskRule {
+pub(super) struct MaskRule {
     /// The band that says which. A pixel without data in it is dropped; it counts as selected where the band's nodata value
     /// is selected.
     band: Option<Spanned<String>>,

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use crate::contract::Failure;
 use crate::raster::Grid;
-use crate::raster::polygons::{GridPolygons, Polygon, PolygonLayer};
+use crate::raster::polygons::{GridPolygons, PolygonLayer};
 
 /// A vector file, opened when it is first needed.
 #[derive(Debug)]
@@ -26,11 +26,7 @@ impl PolygonFile {
         Self { path: folder.join(path), id_field, layer: OnceLock::new(), placed: Mutex::default() }
     }
 
-    /// The polygons in the file's order. A file that cannot be used fails every item alike, so it ends the run.
-    pub(super) fn polygons(&self) -> Result<&[Polygon], Failure> {
-        Ok(self.layer()?.polygons())
-    }
-
+    /// A file that cannot be used fails every item alike, so it ends the run.
     fn layer(&self) -> Result<&PolygonLayer, Failure> {
         let read =
             || PolygonLayer::read(&self.path, self.id_field.as_deref()).map_err(|error| error.to_string());

@@ -24,7 +24,7 @@ use crate::raster::statistics::{CHUNK, Histogram, Partial, Region, percentile};
 use rows::Place;
 
 /// The line of the table.
-pub const ENTRY: OpEntry = OpEntry {
+pub(super) const ENTRY: OpEntry = OpEntry {
     name: "stats",
     summary: "Makes rows of statistics: of each raster, window or item.",
     accepts: &[Port::Raster],
@@ -41,7 +41,7 @@ pub const ENTRY: OpEntry = OpEntry {
 /// raster was cut into windows, to the last bit.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct StatsOptions {
+pub(super) struct StatsOptions {
     /// Which statistics, in the order of the columns. Default `["count", "total", "min", "max", "mean", "std"]`.
     statistics: Option<Vec<Statistic>>,
     /// Percentiles from 0 to 100, interpolated linearly between the two nearest values, as numpy does by default.
@@ -58,7 +58,7 @@ pub struct StatsOptions {
 /// counted.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct HistogramOptions {
+pub(super) struct HistogramOptions {
     /// How many bins, 1 to 4096.
     bins: Spanned<u64>,
     /// The lower end of the first bin and the upper end of the last.
@@ -68,7 +68,7 @@ pub struct HistogramOptions {
 /// One statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Statistic {
+pub(super) enum Statistic {
     /// How many pixels are valid.
     Count,
     /// How many pixels there are.
@@ -88,7 +88,7 @@ pub enum Statistic {
 /// What a row is of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Per {
+pub(super) enum Per {
     /// A whole item, however it was cut into windows.
     Item,
     /// What comes: a window below a `window` stage, else a whole raster.

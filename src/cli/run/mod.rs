@@ -22,7 +22,7 @@ use listeners::Listeners;
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
 /// How long nothing may move before that is told.
-const STALL_AFTER: Duration = Duration::from_secs(60);
+const STALL_AFTER: Duration = Duration::from_mins(1);
 
 /// The most threads that wait for sockets and clocks; the work on pixels has its own, under `cores`.
 const WAITING_THREADS: usize = 2;
