@@ -1,5 +1,7 @@
 //! Broken pipelines and what is said of them, whole: `tests/language/*.toml` beside their snapshots.
 
+#![allow(clippy::unwrap_used, unreachable_pub, reason = "a test stops at what cannot be")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

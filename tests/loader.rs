@@ -1,5 +1,7 @@
 //! Whatever the text, the loader answers, and every place that it names lies in the text.
 
+#![allow(clippy::unwrap_used, unreachable_pub, reason = "a test stops at what cannot be")]
+
 use std::path::Path;
 
 use gisrun::cli::render::{Format, render};
@@ -187,4 +189,19 @@ fn a_secret_never_stands_in_a_message() {
     assert_eq!(loaded.faults[0].message, "`timeout` is `***`");
     assert!(!format!("{:?}", loaded.faults).contains("hunter2"));
     assert!(!format!("{:?}", loaded.secrets).contains("hunter2"));
+}
+
+#[test]
+fn what_an_op_says_of_options_that_the_schema_refused_is_not_told_again() {
+    let text = "name = 'x'\n[stages.a]\nglob = {}\n[stages.b]\nfrom = 'a'\nwarp = {}\n";
+    let mut loaded = load(text);
+    assert_eq!(loaded.errors(), 1);
+    let at = |word: &str, code| {
+        let start = text.find(word).unwrap() + word.len() - 2;
+        config::Fault::error(code, start..start + 2, "told by the op")
+    };
+    loaded.add(vec![at("glob = {}", codes::MISSING_KEY), at("warp = {}", codes::MISSING_KEY)]);
+    loaded.add(vec![at("glob = {}", "of-its-own")]);
+    let found: Vec<_> = loaded.faults.iter().map(|fault| (fault.code, &text[fault.span.clone()])).collect();
+    assert_eq!(found, [(codes::MISSING_KEY, "glob"), ("of-its-own", "{}"), (codes::MISSING_KEY, "{}")]);
 }

@@ -8,8 +8,9 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::cli::render::Format;
-use crate::cli::{CheckRequest, Exit, MachineOverride, PlanRequest, Request, RunRequest, Verbosity, output};
+use crate::cli::{CheckRequest, Exit, PlanRequest, Request, RunRequest, Verbosity, output};
 use crate::config::nearest;
+use crate::machine::Overrides;
 
 /// Runs a raster job that one TOML file declares, bounded by what the machine grants.
 #[derive(Debug, Parser)]
@@ -23,6 +24,7 @@ pub(super) struct Typed {
 }
 
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 struct RunArguments {
     /// The pipeline to run
     #[arg(value_name = "PIPELINE")]
@@ -65,7 +67,7 @@ struct Sets {
 struct MachineArgument {
     /// Size for another machine: `cores=64,memory=256GiB`
     #[arg(long, value_name = "SIZES")]
-    machine: Option<MachineOverride>,
+    machine: Option<Overrides>,
 }
 
 #[derive(Debug, Subcommand)]

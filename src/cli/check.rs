@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::cli::planned::Named;
 use crate::cli::render::{Format, counted};
-use crate::cli::{CheckRequest, Exit, PipelineFile, output, schema};
-use crate::config::{AsWritten, Fault};
-use crate::contract::{Environment, Registry};
+use crate::cli::{CheckRequest, Exit, PipelineFile, output};
 use crate::ops;
 
 /// Checks files; 2 if one has an error.
@@ -18,13 +17,10 @@ pub fn check(request: &CheckRequest) -> Exit {
         }
     };
     let registry = ops::registry();
-    let schema = schema::compile(&registry);
     let mut tally = Tally::default();
     for path in &paths {
-        let mut file = PipelineFile::open(path, &request.sets, &schema);
-        let further =
-            file.loaded.pipeline.as_ref().map(|pipeline| further_faults(pipeline, &file, &registry));
-        file.loaded.add(further.unwrap_or_default());
+        let named = Named { path, sets: &request.sets, machine: request.machine };
+        let (file, _) = named.resolve(&registry);
         output::print(&file.render(request.format, output::takes_colour()));
         tally.count(&file);
     }
@@ -34,25 +30,12 @@ pub fn check(request: &CheckRequest) -> Exit {
     tally.exit(request.deny_warnings)
 }
 
-/// What is found only once the whole file is typed: the options that the ops themselves check.
-fn further_faults(pipeline: &AsWritten, file: &PipelineFile, registry: &Registry) -> Vec<Fault> {
-    let environment = Environment { folder: file.folder().to_owned(), grids: pipeline.grids.clone() };
-    let compile = |stage: &crate::config::Stage| {
-        let entry = registry.get(&stage.op.value)?;
-        (entry.compile)(&stage.options, &environment).err()
-    };
-    pipeline.stages.iter().filter_map(compile).flatten().collect()
-}
-
 /// The files that the arguments name; a pattern names those that it matches.
 fn paths(files: &[String]) -> Result<Vec<PathBuf>, String> {
     let mut paths = Vec::new();
     for file in files {
         let is_pattern = file.contains(['*', '?', '[']) && !Path::new(file).exists();
-        match is_pattern {
-            true => paths.extend(matches(file)?),
-            false => paths.push(file.into()),
-        }
+        if is_pattern { paths.extend(matches(file)?) } else { paths.push(file.into()) }
     }
     Ok(paths)
 }
@@ -60,10 +43,7 @@ fn paths(files: &[String]) -> Result<Vec<PathBuf>, String> {
 fn matches(pattern: &str) -> Result<Vec<PathBuf>, String> {
     let found = glob::glob(pattern).map_err(|error| format!("`{pattern}` is not a pattern: {error}"))?;
     let paths: Vec<PathBuf> = found.filter_map(Result::ok).collect();
-    match paths.is_empty() {
-        true => Err(format!("`{pattern}` matches no file")),
-        false => Ok(paths),
-    }
+    if paths.is_empty() { Err(format!("`{pattern}` matches no file")) } else { Ok(paths) }
 }
 
 /// What was found in all files.
@@ -91,9 +71,6 @@ impl Tally {
     }
 
     fn exit(&self, deny_warnings: bool) -> Exit {
-        match self.errors > 0 || (deny_warnings && self.warnings > 0) {
-            true => Exit::BadInput,
-            false => Exit::Done,
-        }
+        if self.errors > 0 || (deny_warnings && self.warnings > 0) { Exit::BadInput } else { Exit::Done }
     }
 }

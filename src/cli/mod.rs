@@ -10,6 +10,7 @@ mod ops;
 mod output;
 mod pipeline_file;
 pub mod plan;
+mod planned;
 pub mod render;
 mod request;
 pub mod run;
@@ -21,7 +22,7 @@ use std::process::ExitCode;
 
 pub use exit::Exit;
 pub use pipeline_file::PipelineFile;
-pub use request::{CheckRequest, MachineOverride, PlanRequest, Request, RunRequest, Verbosity};
+pub use request::{CheckRequest, PlanRequest, Request, RunRequest, Verbosity};
 
 /// Reads the arguments, does what they ask, and says how it went.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -33,8 +34,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn execute(request: Request) -> Exit {
     match request {
-        Request::Run(request) => run::run(request),
-        Request::Plan(request) => plan::plan(request),
+        Request::Run(request) => run::run(&request),
+        Request::Plan(request) => plan::plan(&request),
         Request::Check(request) => check::check(&request),
         Request::Schema => schema::print(),
         Request::Ops { name } => ops::print(name.as_deref()),

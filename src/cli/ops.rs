@@ -15,24 +15,23 @@ const WIDTH: usize = 96;
 pub(super) fn print(name: Option<&str>) -> Exit {
     let registry = registry();
     let Some(name) = name else { return output::print(&list(&registry)) };
-    match registry.get(name) {
-        Some(entry) => output::print(&manual(entry)),
-        None => {
-            let names = registry.entries().iter().map(|entry| entry.name);
-            output::complain(&format!("error: there is no op `{name}`; {}", suggestion(name, names)));
-            Exit::BadInput
-        }
+    if let Some(entry) = registry.get(name) {
+        return output::print(&manual(entry));
     }
+    let names = registry.entries().iter().map(|entry| entry.name);
+    output::complain(&format!("error: there is no op `{name}`; {}", suggestion(name, names)));
+    Exit::BadInput
 }
 
 /// One line an op.
-pub fn list(registry: &Registry) -> String {
+fn list(registry: &Registry) -> String {
     let width = registry.entries().iter().map(|entry| entry.name.len()).max().unwrap_or(0);
-    registry.entries().iter().map(|entry| format!("{:width$}  {}\n", entry.name, entry.summary)).collect()
+    let lines = registry.entries().iter().map(|entry| format!("{:width$}  {}", entry.name, entry.summary));
+    lines.map(|line| line + "\n").collect()
 }
 
 /// The manual of one op: what it does, takes, an example, every option.
-pub fn manual(entry: &OpEntry) -> String {
+fn manual(entry: &OpEntry) -> String {
     let mut options = (entry.schema)(&mut generator()).to_value();
     tidy(&mut options);
     let mut page = format!("{}\n\n", wrapped(&format!("{}: {}", entry.name, entry.summary), 0));
@@ -150,4 +149,77 @@ fn paragraphs(text: &str) -> Vec<String> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use schemars::JsonSchema;
+
+    use super::*;
+    use crate::contract::Port;
+
+    #[derive(JsonSchema)]
+    #[schemars(rename_all = "kebab-case")]
+    #[allow(dead_code, reason = "only its schema is looked at")]
+    struct Options {
+        /// The grid to warp onto, by the name that `[grids]` gives it. A grid of its own needs `resolution`, which then
+        /// counts in units of its CRS.
+        #[schemars(example = &"utm32")]
+        grid: String,
+        /// How values between pixels are found.
+        #[schemars(default)]
+        resampling: Resampling,
+        bounds: Option<[f64; 4]>,
+    }
+
+    #[derive(Default, JsonSchema, serde::Serialize)]
+    #[schemars(rename_all = "lowercase")]
+    #[serde(rename_all = "lowercase")]
+    #[allow(dead_code, reason = "only its schema is looked at")]
+    enum Resampling {
+        /// The value of the nearest pixel.
+        #[default]
+        Nearest,
+        /// Between four pixels.
+        Bilinear,
+    }
+
+    const WARP: OpEntry = OpEntry {
+        name: "warp",
+        summary: "Brings rasters onto a grid.",
+        accepts: &[Port::Raster],
+        example: "{ grid = \"utm32\" }",
+        schema: Options::json_schema,
+        compile: |_, _| Err(Vec::new()),
+    };
+
+    #[test]
+    fn the_manual_tells_every_option() {
+        let expected = "\
+warp: Brings rasters onto a grid.
+
+takes    raster
+example  warp = { grid = \"utm32\" }
+
+options
+
+  grid  (text, required)
+      The grid to warp onto, by the name that `[grids]` gives it. A grid of its own needs
+      `resolution`, which then counts in units of its CRS.
+      for example \"utm32\"
+
+  resampling  (\"nearest\" | \"bilinear\", default \"nearest\")
+      How values between pixels are found.
+      - `nearest`: The value of the nearest pixel.
+      - `bilinear`: Between four pixels.
+
+  bounds  (list of number)
+";
+        assert_eq!(manual(&WARP), expected);
+    }
+
+    #[test]
+    fn the_list_has_one_line_an_op() {
+        assert_eq!(list(&Registry::new(&[WARP])), "warp  Brings rasters onto a grid.\n");
+    }
 }

@@ -22,7 +22,16 @@ fn written(result: std::io::Result<()>) -> Exit {
 }
 
 /// Whether standard output takes colours: a terminal, and `NO_COLOR` is not set.
-#[allow(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
 pub(super) fn takes_colour() -> bool {
-    stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    stdout().is_terminal() && colour_is_wanted()
+}
+
+/// Whether standard error takes colours.
+pub(super) fn error_takes_colour() -> bool {
+    stderr().is_terminal() && colour_is_wanted()
+}
+
+#[allow(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
+fn colour_is_wanted() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

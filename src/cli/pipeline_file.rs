@@ -28,7 +28,7 @@ impl PipelineFile {
             }
             Err(fault) => {
                 let mut loaded = Loaded::default();
-                loaded.add(vec![fault]);
+                loaded.add(vec![*fault]);
                 Self { path: path.to_owned(), text: String::new(), loaded }
             }
         }
@@ -45,9 +45,9 @@ impl PipelineFile {
     }
 }
 
-fn read(path: &Path) -> Result<String, Fault> {
+fn read(path: &Path) -> Result<String, Box<Fault>> {
     let name = path.display();
-    let unreadable = |message: String| Fault::error(codes::UNREADABLE, 0..0, message);
+    let unreadable = |message: String| Box::new(Fault::error(codes::UNREADABLE, 0..0, message));
     let bytes = fs::read(path).map_err(|error| unreadable(format!("cannot read `{name}`: {error}")))?;
     String::from_utf8(bytes).map_err(|error| {
         let position = error.utf8_error().valid_up_to();

@@ -1,13 +1,11 @@
 //! What is asked for, checked: the arguments as they are used.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap_complete::Shell;
 
 use crate::cli::render::Format;
-use crate::config::suggestion;
-use crate::units::ByteSize;
+use crate::machine::Overrides;
 
 /// One command with all that it needs.
 #[derive(Clone, Debug)]
@@ -40,6 +38,7 @@ pub enum Request {
 }
 
 /// `gisrun PIPELINE`
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Clone, Debug)]
 pub struct RunRequest {
     /// The pipeline's file.
@@ -47,7 +46,7 @@ pub struct RunRequest {
     /// `--set name=value`, in order.
     pub sets: Vec<(String, String)>,
     /// `--machine`: sizes for another machine.
-    pub machine: Option<MachineOverride>,
+    pub machine: Option<Overrides>,
     /// `--fresh`: forget what earlier runs did.
     pub fresh: bool,
     /// `--retry-failed`: run only what failed before.
@@ -82,7 +81,7 @@ pub struct PlanRequest {
     /// `--set name=value`, in order.
     pub sets: Vec<(String, String)>,
     /// `--machine`: sizes for another machine.
-    pub machine: Option<MachineOverride>,
+    pub machine: Option<Overrides>,
 }
 
 /// `gisrun check`
@@ -93,77 +92,9 @@ pub struct CheckRequest {
     /// `--set name=value`, in order.
     pub sets: Vec<(String, String)>,
     /// `--machine`: sizes for another machine.
-    pub machine: Option<MachineOverride>,
+    pub machine: Option<Overrides>,
     /// `--format`
     pub format: Format,
     /// `--deny-warnings`: a warning counts as an error.
     pub deny_warnings: bool,
-}
-
-/// `--machine cores=64,memory=256GiB`: what takes the place of what this machine grants.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MachineOverride {
-    /// Cores, at least 1.
-    pub cores: Option<u64>,
-    /// Memory.
-    pub memory: Option<ByteSize>,
-    /// Open files.
-    pub descriptors: Option<u64>,
-}
-
-impl FromStr for MachineOverride {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        text.split(',').try_fold(Self::default(), |machine, part| machine.with(part.trim()))
-    }
-}
-
-impl MachineOverride {
-    fn with(mut self, part: &str) -> Result<Self, String> {
-        let (name, value) = part
-            .split_once('=')
-            .ok_or_else(|| format!("expected `name=value` like `cores=64,memory=256GiB`, found `{part}`"))?;
-        match name {
-            "cores" => self.cores = Some(positive(value)?),
-            "descriptors" => self.descriptors = Some(positive(value)?),
-            "memory" => self.memory = Some(value.parse().map_err(|error| format!("`memory`: {error}"))?),
-            _ => {
-                let meant = suggestion(name, ["cores", "memory", "descriptors"]);
-                return Err(format!("a machine has no `{name}`; {meant}"));
-            }
-        }
-        Ok(self)
-    }
-}
-
-fn positive(text: &str) -> Result<u64, String> {
-    let count = text.parse().ok().filter(|count| *count > 0);
-    count.ok_or_else(|| format!("expected a whole number of at least 1, found `{text}`"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn another_machine_is_named_in_parts() {
-        let machine =
-            MachineOverride { cores: Some(64), memory: Some(ByteSize(256 << 30)), descriptors: None };
-        assert_eq!("cores=64,memory=256GiB".parse(), Ok(machine));
-        assert_eq!("memory=256 GiB, cores=64".parse(), Ok(machine));
-    }
-
-    #[test]
-    fn a_wrong_part_says_what_was_expected() {
-        let cases = [
-            ("cores", "expected `name=value` like `cores=64,memory=256GiB`, found `cores`"),
-            ("cores=0", "expected a whole number of at least 1, found `0`"),
-            ("core=4", "a machine has no `core`; did you mean `cores`?"),
-            ("memory=lots", "`memory`: expected a size like `\"512 MiB\"`, found `lots`"),
-        ];
-        for (text, message) in cases {
-            assert_eq!(text.parse::<MachineOverride>(), Err(message.to_owned()));
-        }
-    }
 }

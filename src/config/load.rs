@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use super::codes::{
-    DUPLICATE_KEY, MISSING_KEY, MISSING_OP, RESOURCE_KIND, SEVERAL_OPS, SYNTAX, UNKNOWN_PARAMETER,
-    UNSET_PARAMETER, WRONG_TYPE,
+    DUPLICATE_KEY, MISSING_KEY, MISSING_OP, OUT_OF_RANGE, RESOURCE_KIND, SEVERAL_OPS, SYNTAX, UNKNOWN_KEY,
+    UNKNOWN_PARAMETER, UNSET_PARAMETER, WRONG_FORM, WRONG_TYPE, WRONG_VALUE,
 };
 use super::params::{Inputs, declare, fill, variable};
+use super::pipeline::op_entry;
 use super::typed::type_pipeline;
-use super::{AsWritten, Fault, Parameter, Schema, Secrets, Severity, Span, parse, validate};
+use super::{AsWritten, Fault, Parameter, Schema, Secrets, Severity, Span, Value, parse, validate};
 
 /// What came of a file.
 #[derive(Debug, Default)]
@@ -23,7 +24,12 @@ pub struct Loaded {
     pub unset: Vec<Fault>,
     /// Texts that keep a parameter without a value; faults at these places say nothing.
     placeholders: Vec<Span>,
+    /// Options of ops in which the schema found a fault.
+    wounded: Vec<Span>,
 }
+
+/// What the schema tells of options; an op that reads the same options tells it again.
+const OF_FORM: &[&str] = &[UNKNOWN_KEY, MISSING_KEY, WRONG_TYPE, WRONG_VALUE, WRONG_FORM, OUT_OF_RANGE];
 
 /// Loads the text of the file at `path`.
 pub fn load(path: &Path, text: &str, inputs: &Inputs<'_>, schema: &Schema) -> Loaded {
@@ -41,11 +47,13 @@ pub fn load(path: &Path, text: &str, inputs: &Inputs<'_>, schema: &Schema) -> Lo
     let mut found = validate(text, &tree, schema);
     found.retain(|fault| !broken.explains(fault));
     loaded.add(found);
+    let wounded = wounded(&tree, schema.ops(), &loaded.faults);
     let mut found = Vec::new();
     loaded.pipeline = type_pipeline(path, text, &tree, parameters, schema, &loaded.faults, &mut found)
         .filter(|_| !broken.is_broken());
     found.retain(|_| !broken.is_broken());
     loaded.add(found);
+    loaded.wounded = wounded;
     loaded
 }
 
@@ -53,7 +61,7 @@ impl Loaded {
     /// Adds what a later look found, without what is told already and what a missing value causes.
     pub fn add(&mut self, faults: Vec<Fault>) {
         for mut fault in faults {
-            if !self.is_placeholder(&fault) && !self.is_told(&fault) {
+            if !self.is_placeholder(&fault) && !self.is_told(&fault) && !self.is_of_wounded_form(&fault) {
                 self.secrets.redact_fault(&mut fault);
                 self.faults.push(fault);
             }
@@ -76,6 +84,10 @@ impl Loaded {
 
     fn is_placeholder(&self, fault: &Fault) -> bool {
         !matches!(fault.code, UNKNOWN_PARAMETER) && self.placeholders.contains(&fault.span)
+    }
+
+    fn is_of_wounded_form(&self, fault: &Fault) -> bool {
+        OF_FORM.contains(&fault.code) && self.wounded.iter().any(|options| holds(options, fault))
     }
 
     /// Whether the same fault, or another error at the very same place, is told already.
@@ -126,15 +138,31 @@ fn line_of(newlines: &[usize], byte: usize) -> usize {
     newlines.partition_point(|newline| *newline < byte)
 }
 
+/// From the op's key to the end of its options, for every op among whose options a fault stands.
+fn wounded(tree: &Value, ops: &[String], faults: &[Fault]) -> Vec<Span> {
+    let stages = tree.get("stages").and_then(Value::as_table);
+    let options = stages.into_iter().flat_map(|stages| &stages.entries).filter_map(|(_, stage)| {
+        let (key, options) = op_entry(stage.as_table()?, ops)?;
+        let extent = options.extent();
+        Some(extent.start.min(key.span.start)..extent.end)
+    });
+    options.filter(|options| faults.iter().any(|fault| holds(options, fault))).collect()
+}
+
+fn holds(options: &Span, fault: &Fault) -> bool {
+    options.start <= fault.span.start && fault.span.end <= options.end
+}
+
 fn unset(parameters: &[Parameter]) -> Vec<Fault> {
     parameters.iter().filter(|parameter| parameter.value.is_none()).map(unset_fault).collect()
 }
 
 fn unset_fault(parameter: &Parameter) -> Fault {
     let name = &parameter.name.value;
-    let help = match parameter.is_secret {
-        true => format!("set the environment variable `{}`, or give `--set {name}=…`", variable(name)),
-        false => format!("give `--set {name}=…`, or a `default`"),
+    let help = if parameter.is_secret {
+        format!("set the environment variable `{}`, or give `--set {name}=…`", variable(name))
+    } else {
+        format!("give `--set {name}=…`, or a `default`")
     };
     let message = format!("parameter `{name}` has no value");
     Fault::error(UNSET_PARAMETER, parameter.name.span.clone(), message).help(help)

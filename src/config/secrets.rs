@@ -32,9 +32,12 @@ impl Secrets {
     /// The text with every secret masked; a short one only where it is a word, lest it shows through what is left of
     /// all other words.
     pub fn redact(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, secret| match secret.chars().count() < SHORT {
-            true => replace_words(&text, secret),
-            false => text.replace(secret.as_str(), MASK),
+        self.0.iter().fold(text.to_owned(), |text, secret| {
+            if secret.chars().count() < SHORT {
+                replace_words(&text, secret)
+            } else {
+                text.replace(secret.as_str(), MASK)
+            }
         })
     }
 
@@ -44,7 +47,7 @@ impl Secrets {
             serde_json::Value::String(text) => *text = self.redact(text),
             serde_json::Value::Array(values) => values.iter_mut().for_each(|value| self.redact_json(value)),
             serde_json::Value::Object(entries) => {
-                entries.values_mut().for_each(|value| self.redact_json(value))
+                entries.values_mut().for_each(|value| self.redact_json(value));
             }
             _ => {}
         }

@@ -75,7 +75,7 @@ impl Value {
 
     /// The same value without spans, for the schema: datetimes as text; `nan` and `inf`, which JSON does not have, as the
     /// number 0 and the largest numbers, so that they count as numbers.
-    pub(super) fn to_json(&self) -> Json {
+    pub fn to_json(&self) -> Json {
         match &self.kind {
             ValueKind::String(text) | ValueKind::Datetime(text) => Json::from(text.as_str()),
             ValueKind::Integer(number) => Json::from(*number),

@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::contract::Failure;
 
-/// How long a cancelled thread is waited for before it is left to itself.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long cancelled work that ends by itself is waited for before it is left to itself.
+pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs `work` on a blocking thread, which holds `leases` until it ends.
 ///

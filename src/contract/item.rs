@@ -31,8 +31,9 @@ pub struct Item {
 pub struct Lineage {
     /// The item that a window was made of.
     pub parent: Option<ItemId>,
-    /// The window's place among its parent's windows, counted from zero: (row, column).
-    pub position: Option<(u64, u64)>,
+    /// The window's (row, column): counted from zero at its parent's first pixel, or from the origin of a named grid, where
+    /// they can be below zero.
+    pub position: Option<(i64, i64)>,
     /// The part of the path's last raster grid that this item is to become; `None` for all of it.
     pub window: Option<Window>,
     /// The named grid that the window is a part of, when `window` or `group` was given one.
@@ -236,6 +237,16 @@ impl Payload {
                 EncodedBody::Scratch(_) => 0,
             },
         }
+    }
+
+    /// The local files that it refers to.
+    pub fn local_files(&self) -> Arc<[PathBuf]> {
+        let Payload::Assets(sets) = self else { return Arc::default() };
+        let paths = sets.iter().flat_map(|set| &set.assets).filter_map(|asset| match &asset.location {
+            Location::Local(path) => Some(path.clone()),
+            Location::Remote(_) => None,
+        });
+        paths.collect()
     }
 
     /// The port that carries it.

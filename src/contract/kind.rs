@@ -32,8 +32,14 @@ pub trait Source: Send + Sync {
     fn list(&self, context: SourceContext) -> BoxStream<'static, Result<Item, Failure>>;
 }
 
-/// Moves bytes.
+/// Moves bytes, or waits for a program.
 pub trait Transfer: Send + Sync {
+    /// Whether the work ends by itself soon after `context.cancel` is cancelled; it is awaited for a while then, holding
+    /// what it holds. Other work is dropped at once.
+    fn ends_itself(&self) -> bool {
+        false
+    }
+
     /// The item with its new payload, or `None` to drop it (`filter`). Dropping the future cancels the work.
     fn transfer(
         &self,

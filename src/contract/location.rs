@@ -66,14 +66,9 @@ impl Location {
     /// The location in the fingerprint of an item: without query, since that is where signatures stand, with what the
     /// listing says of the file's state.
     pub fn identity(&self, size: Option<u64>, version: Option<&str>) -> String {
-        let mut identity = self.to_string();
-        if let Some(size) = size {
-            identity += &format!(" size={size}");
-        }
-        if let Some(version) = version {
-            identity += &format!(" version={version}");
-        }
-        identity
+        let size = size.map(|size| format!(" size={size}")).unwrap_or_default();
+        let version = version.map(|version| format!(" version={version}")).unwrap_or_default();
+        format!("{self}{size}{version}")
     }
 
     /// The parts of the path, decoded.

@@ -9,6 +9,7 @@ mod kind;
 mod location;
 mod op;
 mod port;
+pub mod program;
 mod registry;
 mod shape;
 mod shared;

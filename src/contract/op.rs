@@ -114,12 +114,17 @@ pub trait Op: Send + Sync + 'static {
     /// The options that can change a result; a link of the fingerprint.
     fn manifest(&self) -> Json;
 
-    /// Where the output of this item will be, for ops that make final files.
+    /// Where the files of this item will be, for ops that make final files.
     ///
     /// # Errors
     /// A template that names a property the item does not have, or a path that leaves its folder.
-    fn output(&self, _item: &Item) -> Result<Option<crate::contract::Location>, Failure> {
-        Ok(None)
+    fn outputs(&self, _item: &Item) -> Result<Vec<crate::contract::Location>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// How many files every item leaves under final names here.
+    fn files_made(&self) -> u32 {
+        0
     }
 
     /// How the engine runs it.

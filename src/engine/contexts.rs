@@ -56,7 +56,7 @@ pub(crate) fn transfer(
         scratch_budget: shared.scratch.clone(),
         commits,
         cores,
-        gdal_cache: shared.plan.run.gdal_cache.0 / (plan.parallelism.max(1) as u64),
+        gdal_cache: shared.plan.gdal_share(),
     }
 }
 

@@ -19,7 +19,7 @@ use crate::engine::path::{self, PathNode};
 use crate::engine::queue::{Inlet, Intake};
 use crate::engine::run::Shared;
 use crate::events::Event;
-use crate::resources::{ByteLease, LeaseSet, SlotLease, Slots};
+use crate::resources::{ByteLease, LeaseSet, NeverGranted, SlotLease, Slots};
 
 /// A parcel before the gate, and the stages that it is to enter.
 pub(crate) struct Arrival {
@@ -137,7 +137,10 @@ async fn work_out(
     into: Arc<[usize]>,
 ) -> Result<(Ways, f64), path::PathFailure> {
     let begun = Instant::now();
-    let files = headers::read(&shared, &parcel.item, &into).await?;
+    let files = tokio::select! {
+        files = headers::read(&shared, &parcel.item, &into) => files?,
+        () = shared.stop.work().cancelled() => return Err((into[0], Failure::cancelled())),
+    };
     let item = parcel.item.clone();
     let plan = shared.plan.clone();
     let first = into[0];
@@ -203,15 +206,17 @@ async fn reserve(shared: &Arc<Shared>, ways: &Ways, demand: u64) -> Result<ByteL
     shared.memory.reserve(demand).await.map_err(|refusal| {
         let (stage, at) =
             ways.iter().max_by_key(|way| way.demand).map_or((0, demand), |way| (way.stage, way.demand));
-        let advice = "raise `memory.bytes`, or cut the item with a `window` stage";
-        (
-            stage,
-            Failure::item(format!(
-                "needs {at} bytes of memory and `{}` has {}: {advice}",
-                refusal.name, refusal.capacity
-            )),
-        )
+        (stage, above_budget(at, &refusal))
     })
+}
+
+/// The failure of an item whose way from a stage on needs `bytes`, more than the budget will ever have.
+pub(crate) fn above_budget(bytes: u64, refusal: &NeverGranted) -> Failure {
+    let NeverGranted { name, capacity, .. } = refusal;
+    Failure::item(format!(
+        "needs {bytes} bytes of memory and `{name}` has {capacity}: raise `memory.bytes`, or cut the item with a \
+         `window` stage"
+    ))
 }
 
 fn joined(error: tokio::task::JoinError) -> Failure {

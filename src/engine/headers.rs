@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::try_join_all;
 
 use crate::contract::blocking;
-use crate::contract::{Asset, AssetShape, Failure, Item, Location, Payload, Shape};
+use crate::contract::{Asset, AssetShape, Failure, Item, Location, Payload, Port, Shape};
 use crate::engine::path::PathFailure;
 use crate::engine::run::Shared;
 use crate::plan::StagePlan;
@@ -31,8 +31,9 @@ pub(crate) async fn read(shared: &Arc<Shared>, item: &Item, into: &[usize]) -> R
 
 /// What the stages behind the gate want to know of which files.
 struct Wish {
-    /// The stage that is blamed for a file that cannot be read.
+    /// The stage that makes the requests and is blamed for a file that cannot be read.
     stage: usize,
+    is_blamed: bool,
     /// Whether a stage opens them as rasters.
     headers: bool,
     /// Whether a stage fetches them.
@@ -43,24 +44,36 @@ struct Wish {
 
 impl Wish {
     fn of(stages: &[StagePlan], into: &[usize]) -> Self {
-        let mut wish = Self { stage: into[0], headers: false, sizes: false, assets: Some(Vec::new()) };
+        let mut wish =
+            Self { stage: into[0], is_blamed: false, headers: false, sizes: false, assets: Some(Vec::new()) };
         let mut ahead: Vec<usize> = into.to_vec();
         while let Some(index) = ahead.pop() {
             let stage = &stages[index];
             if stage.op.reads_headers() {
                 wish.headers = true;
+                wish.blame(index);
                 wish.add(stage.op.reads_assets());
-            } else if stage.gives == crate::contract::Port::Blob {
+            } else if stage.gives == Port::Asset {
+                ahead.extend(&stage.to);
+            } else if stage.gives == Port::Blob {
                 wish.sizes = true;
+                wish.blame(index);
                 ahead.extend(&stage.to);
                 if stage.to.is_empty() {
                     wish.add(None);
                 }
             } else {
-                wish.add(None);
+                wish.add(stage.op.reads_assets());
             }
         }
         wish
+    }
+
+    /// The first stage that opens or fetches files makes their requests and is blamed for them.
+    fn blame(&mut self, stage: usize) {
+        if !self.is_blamed {
+            (self.stage, self.is_blamed) = (stage, true);
+        }
     }
 
     fn add(&mut self, names: Option<Vec<String>>) {

@@ -29,7 +29,7 @@ pub(crate) enum Ending {
 /// Takes the end of every journey in.
 pub(crate) trait Homecoming: Send + Sync {
     /// Called exactly once a journey, when its last part is gone. Must not block.
-    fn on_end(&self, item: &ItemId, ending: Ending);
+    fn on_end(&self, item: &ItemId, was_admitted: bool, ending: Ending);
 }
 
 /// The way of one item with all its windows and branches. It ends when the last holder drops it.
@@ -38,6 +38,8 @@ pub(crate) struct Journey {
     ending: Mutex<Option<Ending>>,
     has_failed: AtomicBool,
     unit: OnceCell<LeaseSet>,
+    /// What it holds beside its unit until the end.
+    kept: Mutex<Vec<ByteLease>>,
     home: Arc<dyn Homecoming>,
 }
 
@@ -49,6 +51,7 @@ impl Journey {
             ending: Mutex::new(None),
             has_failed: AtomicBool::new(false),
             unit: OnceCell::new(),
+            kept: Mutex::default(),
             home,
         })
     }
@@ -60,12 +63,17 @@ impl Journey {
 
     /// Whether it was admitted: it holds its unit.
     pub(crate) fn is_admitted(&self) -> bool {
-        self.unit.get().is_some()
+        self.unit.initialized()
     }
 
     /// Takes the unit along until the end. Where two branches are admitted at once, one takes it for both.
     pub(crate) async fn admit(&self, unit: impl Future<Output = LeaseSet>) {
         self.unit.get_or_init(|| unit).await;
+    }
+
+    /// Takes a lease along until the end.
+    pub(crate) fn keep(&self, lease: ByteLease) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(lease);
     }
 
     /// Whether it can still come to a good end; parts of one that cannot are dropped.
@@ -86,7 +94,7 @@ impl Journey {
 impl Drop for Journey {
     fn drop(&mut self) {
         let ending = self.ending.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        self.home.on_end(&self.item, ending.unwrap_or(Ending::Done));
+        self.home.on_end(&self.item, self.is_admitted(), ending.unwrap_or(Ending::Done));
     }
 }
 

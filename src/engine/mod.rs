@@ -11,6 +11,7 @@ mod gate;
 mod headers;
 mod join;
 mod journey;
+mod late;
 mod outlets;
 mod path;
 mod pools;
@@ -86,6 +87,7 @@ pub async fn run(plan: Arc<Plan>, services: Services) -> Outcome {
     if services.emitter.is_heard() {
         watchers.spawn(watch::sample(shared.clone(), gauges.clone(), services.sample_every));
     }
+    watchers.spawn(watch::stopping(shared.clone()));
     watchers.spawn(watch::stalls(shared.clone(), gauges, services.stall_after));
     while let Some(ended) = tasks.join_next().await {
         if let Err(error) = ended {

@@ -60,13 +60,16 @@ impl Places {
             match reserved {
                 Reserved::Gate(into, place) => place.put(Arrival { parcel, into }),
                 Reserved::Stage(stage, place) => {
-                    let next = path.as_ref().and_then(|node| node.way_into(stage)).cloned();
-                    if let (Some(next), Some(memory)) = (&next, &memory) {
-                        parcel.broods.retain(|brood| next.leads_to(brood.stage));
-                        parcel.memory = Some(share(memory, next.demand, count));
+                    if let Some(path) = &path {
+                        parcel.path = path.way_into(stage).cloned();
                     }
-                    if path.is_some() {
-                        parcel.path = next;
+                    if let Some(next) = &parcel.path {
+                        parcel.broods.retain(|brood| next.leads_to(brood.stage));
+                    }
+                    if let (Some(_), Some(memory)) = (&path, &memory) {
+                        let held = || parcel.item.payload.held();
+                        let demand = parcel.path.as_ref().map_or_else(held, |next| next.demand);
+                        parcel.memory = Some(share(memory, demand, count));
                     }
                     place.put(parcel);
                 }

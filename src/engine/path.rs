@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use crate::contract::{AssetNeed, Failure, Item, Kind, Op, Port, Shape};
+use crate::engine::late;
 use crate::plan::{MemoryDemand, StagePlan};
 use crate::raster::Window;
 
@@ -23,7 +24,7 @@ pub(crate) struct PathNode {
     pub(crate) needs: Option<Arc<[AssetNeed]>>,
     /// Bytes of memory from before this stage starts, its input included, to the end of the way.
     pub(crate) demand: u64,
-    /// The ways that follow, one a consumer.
+    /// The ways that follow, one a consumer; none into a stage that opens files of which nothing is known yet.
     pub(crate) next: Vec<Arc<PathNode>>,
 }
 
@@ -56,6 +57,66 @@ pub(crate) fn trace(
     draft.settle(stages, item, Arc::new(files.clone()))
 }
 
+/// What is known of a parent before it is cut into windows.
+#[derive(Default)]
+pub(crate) struct Survey {
+    /// The raster that its path ends with, whole; empty where no stage makes one.
+    pub(crate) raster: Shape,
+    /// Bytes of scratch that the stages which join its windows need, estimated.
+    pub(crate) spool: u64,
+}
+
+/// Follows a parent from the stage that cuts it to where its raster ends, whole.
+///
+/// # Errors
+/// What a header already shows to be impossible; branches that end with rasters on different grids.
+pub(crate) fn survey(
+    stages: &[StagePlan],
+    cutter: usize,
+    item: &Item,
+    files: &Shape,
+) -> Result<Survey, PathFailure> {
+    let mut survey = Survey::default();
+    follow(stages, cutter, item, files, &mut survey)?;
+    Ok(survey)
+}
+
+fn follow(
+    stages: &[StagePlan],
+    index: usize,
+    item: &Item,
+    shape: &Shape,
+    survey: &mut Survey,
+) -> Result<(), PathFailure> {
+    for to in stages[index].to.iter().copied() {
+        let op = &stages[to].op;
+        let output = op.shape(shape, item).map_err(|failure| (to, failure))?;
+        survey.spool += op.spool(shape, &output);
+        let ends_here = !shape.members.is_empty() && output.members.is_empty();
+        if ends_here {
+            survey.end_with(shape).map_err(|failure| (to, failure))?;
+        }
+        if !matches!(op.clone().kind(), Kind::Assemble(_) | Kind::Gather(_)) {
+            follow(stages, to, item, &output, survey)?;
+        }
+    }
+    Ok(())
+}
+
+impl Survey {
+    fn end_with(&mut self, raster: &Shape) -> Result<(), Failure> {
+        match self.raster.members.first().zip(raster.members.first()) {
+            Some((known, found)) if known.grid != found.grid => Err(Failure::item(
+                "the branches below `window` end on different grids; give each branch a `window` of its own",
+            )),
+            _ => {
+                self.raster = raster.clone();
+                Ok(())
+            }
+        }
+    }
+}
+
 /// A stage's whole input and output, and what of its input is wanted.
 struct Draft {
     stage: usize,
@@ -71,7 +132,10 @@ impl Draft {
         let at = |failure| (index, failure);
         let op = &stages[index].op;
         let output = op.shape(input, item).map_err(at)?;
-        let next = consumers(stages, index)
+        let (late, known): (Vec<_>, Vec<_>) = consumers(stages, index)
+            .partition(|consumer| late::opens_unknown(stages[*consumer].op.as_ref(), &output));
+        let next = known
+            .into_iter()
             .map(|consumer| Draft::of(stages, consumer, item, &output))
             .collect::<Result<Vec<_>, _>>()?;
         let wanted_out = wanted_of(&output, &next, item);
@@ -82,7 +146,11 @@ impl Draft {
                 if output.members.is_empty() { whole_or_window(input, item) } else { wanted_out.clone() };
             op.region(&wanted, input, &output).map_err(at)?
         };
-        let needs = needs_of(op.as_ref(), input, &output, &wanted_out, &next).map_err(at)?;
+        let needs = if late.is_empty() {
+            needs_of(op.as_ref(), input, &output, &wanted_out, &next).map_err(at)?
+        } else {
+            None
+        };
         Ok(Self { stage: index, input: input.clone(), wanted_in, wanted_out, needs, next })
     }
 

@@ -108,6 +108,8 @@ pub(crate) struct Tally {
     pub(crate) skipped: AtomicU64,
     pub(crate) cancelled: AtomicU64,
     pub(crate) admitted: AtomicU64,
+    /// Of those that were admitted.
+    pub(crate) ended: AtomicU64,
     emitter: Emitter,
     remembers: Arc<Memory>,
     max_failures: Option<MaxFailures>,
@@ -129,12 +131,19 @@ impl Tally {
             skipped: zero(),
             cancelled: zero(),
             admitted: zero(),
+            ended: zero(),
             emitter,
             remembers,
             max_failures,
             stop,
             first_failure: Mutex::new(None),
         }
+    }
+
+    /// Items that were admitted and have not ended.
+    pub(crate) fn under_way(&self) -> u64 {
+        let ended = self.ended.load(Ordering::Relaxed);
+        self.admitted.load(Ordering::Relaxed).saturating_sub(ended)
     }
 
     fn on_failed(&self, item: &ItemId, stage: StageName, failure: Failure) {
@@ -170,7 +179,8 @@ impl Tally {
 }
 
 impl Homecoming for Tally {
-    fn on_end(&self, item: &ItemId, ending: Ending) {
+    fn on_end(&self, item: &ItemId, was_admitted: bool, ending: Ending) {
+        self.ended.fetch_add(u64::from(was_admitted), Ordering::Relaxed);
         match ending {
             Ending::Done => {
                 self.done.fetch_add(1, Ordering::Relaxed);

@@ -8,15 +8,16 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use tokio::time::Instant;
 
-use crate::contract::{Expand, Failure, Item, Regroup, Source, SourceContext};
+use crate::contract::{Expand, Failure, Item, Regroup, Source, SourceContext, TransferContext, blocking};
 use crate::engine::attempt::{Attempt, persist};
 use crate::engine::journey::{Brood, Ending, Homecoming, Journey, Parcel};
 use crate::engine::outlets::{Outlets, Places};
+use crate::engine::path::{self, Survey};
 use crate::engine::queue::Intake;
 use crate::engine::run::Shared;
 use crate::engine::stage::{is_too_late, waits_of};
 use crate::engine::stop::StopReason;
-use crate::engine::{contexts, gate};
+use crate::engine::{contexts, gate, headers};
 use crate::events::{Event, FailureClass};
 use crate::resources::Slots;
 
@@ -71,7 +72,8 @@ struct Seen(HashSet<u64>);
 
 impl Seen {
     /// Begins an item's journey and sends it on; one whose id was given before fails, and the first stands.
-    fn begin(&mut self, shared: &Arc<Shared>, stage: usize, item: Item, places: Places) {
+    fn begin(&mut self, shared: &Arc<Shared>, stage: usize, mut item: Item, places: Places) {
+        item.lineage.inputs = item.payload.local_files();
         let home: Arc<dyn Homecoming> = shared.tally.clone();
         let journey = Journey::begin(item.id.clone(), home);
         let mut hasher = DefaultHasher::new();
@@ -147,14 +149,17 @@ async fn windows_of(
             })
         })
         .collect();
+    let survey = survey(shared, stage, &parent).await?;
+    let raster = Arc::new(survey.raster);
     let waits = waits_of(&parent, Instant::now());
     persist(shared, plan, &parent, waits, |attempt| {
+        let raster = raster.clone();
         let (shared, op, parent) = (shared.clone(), op.clone(), parent.clone());
         let (outlets, broods) = (outlets.clone(), broods.clone());
         async move {
             let Attempt { leases, cancel, .. } = attempt;
-            let mut windows =
-                op.expand(parent.item.clone(), contexts::transfer(&shared, stage, &parent, &cancel));
+            let context = contexts::transfer(&shared, stage, &parent, &cancel);
+            let mut windows = op.expand(parent.item.clone(), TransferContext { output: raster, ..context });
             loop {
                 let places = outlets.places().await;
                 let Some(window) = windows.next().await.transpose()? else { break };
@@ -169,6 +174,22 @@ async fn windows_of(
         }
     })
     .await
+}
+
+/// Reads a parent's headers, follows it to the raster that is cut, and takes the scratch that joining its windows needs.
+async fn survey(shared: &Arc<Shared>, stage: usize, parent: &Parcel) -> Result<Survey, Failure> {
+    let files = headers::read(shared, &parent.item, &[stage]).await.map_err(|(_, failure)| failure)?;
+    let (plan, item) = (shared.plan.clone(), parent.item.clone());
+    let surveyed = blocking::run(shared.stop.work(), (), move || {
+        path::survey(&plan.stages, stage, &item, &files).map_err(|(_, failure)| failure)
+    })
+    .await?;
+    if surveyed.spool > 0 {
+        let advice = "free disk, or set `[run] scratch` to a larger one";
+        let reserved = shared.scratch.reserve(surveyed.spool).await;
+        parent.journey.keep(reserved.map_err(|refusal| Failure::item(format!("{refusal}: {advice}")))?);
+    }
+    Ok(surveyed)
 }
 
 /// Runs a stage that makes groups: collects every item's metadata, then sends the groups on.

@@ -2,16 +2,19 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::contract::blocking;
 use crate::contract::{Compute, Failure, Item, Transfer};
 use crate::engine::attempt::{Attempt, persist};
 use crate::engine::contexts;
 use crate::engine::journey::{Ending, Parcel};
+use crate::engine::late;
 use crate::engine::outlets::{Outlets, Places};
 use crate::engine::queue::Intake;
 use crate::engine::run::Shared;
@@ -77,6 +80,11 @@ async fn step(shared: &Arc<Shared>, stage: usize, work: &Work, parcel: Parcel, p
         parcel.journey.end(Ending::Cancelled);
         return;
     }
+    let journey = parcel.journey.clone();
+    let parcel = match late::find_way(shared, stage, parcel).await {
+        Ok(parcel) => parcel,
+        Err((stage, failure)) => return shared.fail(&journey, stage, failure),
+    };
     let plan = &shared.plan.stages[stage];
     let result = persist(shared, plan, &parcel, waits, |attempt| {
         let (shared, work, parcel) = (shared.clone(), work.clone(), parcel.clone());
@@ -114,10 +122,11 @@ async fn guarded(
         Work::Transfer(op) => {
             let context = contexts::transfer(shared, stage, &parcel, &cancel);
             let (op, item) = (op.clone(), parcel.item);
+            let patience = if op.ends_itself() { blocking::PATIENCE } else { Duration::ZERO };
             let work = AssertUnwindSafe(op.transfer(item, context)).catch_unwind();
             let ended = tokio::select! {
                 ended = work => ended,
-                () = cancel.cancelled() => return Err(Failure::cancelled()),
+                () = cancelled_for(&cancel, patience) => return Err(Failure::cancelled()),
             };
             drop(leases);
             ended.unwrap_or_else(|panic| Err(blocking::panicked(panic.as_ref())))?
@@ -125,4 +134,12 @@ async fn guarded(
     };
     let bytes = output.as_ref().map_or(0, |item| item.payload.held());
     Ok((output, bytes))
+}
+
+/// Returns once the work has been cancelled for so long.
+async fn cancelled_for(cancel: &CancellationToken, patience: Duration) {
+    cancel.cancelled().await;
+    if !patience.is_zero() {
+        tokio::time::sleep(patience).await;
+    }
 }

@@ -1,5 +1,6 @@
 //! The three steps in which a run ends early: no new items, no more work, no more waiting.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
@@ -9,8 +10,21 @@ use tokio_util::sync::CancellationToken;
 pub enum StopReason {
     /// A signal, by number: 2 or 15.
     Signal(i32),
+    /// A list or a pattern names nothing.
+    NoInput(String),
     /// Nothing that follows can succeed, or too many items failed.
     Aborted(String),
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StopReason::Signal(2) => f.write_str("interrupted"),
+            StopReason::Signal(15) => f.write_str("terminated"),
+            StopReason::Signal(number) => write!(f, "signal {number}"),
+            StopReason::NoInput(reason) | StopReason::Aborted(reason) => f.write_str(reason),
+        }
+    }
 }
 
 /// Tells every part of a run to end. Cloning shares it.

@@ -92,3 +92,10 @@ fn of_slots(slots: &Slots) -> String {
     let (waiting, name) = (slots.waiting(), slots.name());
     format!("{waiting} wait for `{name}`, of which {} of {} are held", slots.used(), slots.limit())
 }
+
+/// Tells when admission stops, and how many items go on.
+pub(crate) async fn stopping(shared: Arc<Shared>) {
+    shared.stop.admission().cancelled().await;
+    let reason = shared.stop.reason().map_or_else(String::new, |reason| reason.to_string());
+    shared.emitter.emit(|| Event::Stopping { reason, running: shared.tally.under_way() });
+}

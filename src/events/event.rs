@@ -45,6 +45,7 @@ pub struct Waits {
     pub retry: f64,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
@@ -191,3 +192,26 @@ pub struct QueueSample {
     /// Its places.
     pub places: u64,
 }
+
+/// The names of all events, as they stand in `event`.
+pub(super) const NAMES: &[&str] = &[
+    "run_started",
+    "item_listed",
+    "source_ended",
+    "item_skipped",
+    "item_admitted",
+    "stage_started",
+    "stage_finished",
+    "stage_retried",
+    "stage_failed",
+    "stage_cancelled",
+    "request",
+    "item_finished",
+    "item_failed",
+    "overdraft",
+    "limit_changed",
+    "stalled",
+    "sample",
+    "stopping",
+    "run_finished",
+];

@@ -39,7 +39,7 @@ pub enum LedgerError {
     /// A later gisrun wrote it.
     #[error(
         "the ledger `{}` has version {found}, and this gisrun reads up to {known}: use a newer gisrun, \
-         or begin a new ledger with `--fresh` elsewhere",
+         or name another file in `[run] ledger`",
         path.display()
     )]
     Newer {

@@ -2,6 +2,8 @@
 
 mod assembly;
 mod options;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +19,7 @@ use crate::raster::tiff::{
     self, Extent, Form, FormBand, Format, Helper, Helpers, Settings, TiffError, encoded_bound, helpers_for,
     spool_estimate, window_working_bytes, working_bytes,
 };
-use crate::raster::{Grid, Member, Validity, Window};
+use crate::raster::{Grid, Member, Validity};
 use crate::resources::{SlotLease, Slots};
 
 pub use options::EncodeOptions;
@@ -229,29 +231,7 @@ fn take_member(item: &mut Item, context: &ComputeContext) -> Result<Member, Fail
     let mut members = raster.members;
     let member = members.pop().ok_or_else(not_a_raster)?;
     let wanted = context.wanted.first().copied().unwrap_or(member.window);
-    if wanted == member.window { Ok(member) } else { cut(&member, wanted) }
-}
-
-/// One window of what a member holds, without a copy of its pixels.
-fn cut(member: &Member, wanted: Window) -> Result<Member, Failure> {
-    let held = member.window;
-    let is_within = wanted.col >= held.col
-        && wanted.row >= held.row
-        && wanted.col + wanted.width <= held.col + held.width
-        && wanted.row + wanted.height <= held.row + held.height;
-    if !is_within {
-        return Err(Failure::fatal(format!("expected the pixels {wanted}, found those {held}")));
-    }
-    let (top, left) = ((wanted.row - held.row) as usize, (wanted.col - held.col) as usize);
-    let part = ndarray::s![top..top + wanted.height as usize, left..left + wanted.width as usize];
-    let mut member = Member { window: wanted, ..member.clone() };
-    for band in &mut member.bands {
-        crate::with_pixels!(&mut band.pixels, array => array.slice_collapse(part));
-        if let Validity::Mask(mask) = &band.validity {
-            band.validity = Validity::Mask(Arc::new(mask.slice(part).to_owned()));
-        }
-    }
-    Ok(member)
+    if wanted == member.window { Ok(member) } else { tiff::cut(&member, wanted).map_err(failure) }
 }
 
 /// A file has one image.
@@ -290,6 +270,7 @@ fn mixed_types(first: &BandShape, other: &BandShape) -> TiffError {
 }
 
 /// A full disk stops the run; what a raster does not allow concerns its item.
+#[allow(clippy::needless_pass_by_value, reason = "it is what `map_err` calls")]
 fn failure(error: TiffError) -> Failure {
     match &error {
         TiffError::Cancelled => Failure::cancelled(),

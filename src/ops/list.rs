@@ -20,7 +20,7 @@ use crate::contract::{
 use crate::remote::off_loop;
 
 /// The line of the table.
-pub const ENTRY: OpEntry = OpEntry {
+pub(super) const ENTRY: OpEntry = OpEntry {
     name: "list",
     summary: "Lists items by addresses that stand in the pipeline, or in a text, CSV, GeoJSON or Parquet file.",
     accepts: &[],
@@ -35,7 +35,7 @@ pub const ENTRY: OpEntry = OpEntry {
 /// `az://`, `file://`. The id of an item is the name of its first file without suffix, unless it is given.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct ListOptions {
+pub(super) struct ListOptions {
     /// The places of the items' files: a text for an item with one file, whose asset is called `data`, or a table for an
     /// item with several, each by the name of its asset; the key `id` of such a table is the item's id.
     #[serde(default)]
@@ -258,25 +258,16 @@ impl JsonSchema for Entry {
 
 #[cfg(test)]
 mod tests {
-    use futures::TryStreamExt;
-
     use super::*;
-    use crate::config::parse;
     use crate::contract::Payload;
+    use crate::ops::testing::{compile_in, listed};
 
     fn op(options: &str, folder: &Path) -> Result<Arc<dyn Op>, Vec<Fault>> {
-        let (value, faults) = parse(options);
-        assert_eq!(faults, []);
-        (ENTRY.compile)(&value, &Environment { folder: folder.to_owned(), ..Environment::default() })
+        compile_in(&ENTRY, options, folder)
     }
 
     async fn list(options: &str, folder: &Path) -> Result<Vec<Item>, Failure> {
-        let Kind::Source(source) = op(options, folder).expect("right options").kind() else {
-            panic!("a source")
-        };
-        let context =
-            SourceContext { stage: "in".into(), client: Default::default(), cancel: Default::default() };
-        source.list(context).try_collect().await
+        listed(&ENTRY, options, folder).await
     }
 
     /// `id: name=place, …; properties`

@@ -15,11 +15,6 @@ impl Number {
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
-
-    /// The nearest `f64`.
-    pub(super) fn to_f64(&self) -> f64 {
-        self.0.parse().expect("the text was checked when it was read")
-    }
 }
 
 struct NumberVisitor;

@@ -1,17 +1,20 @@
 //! Small rasters, options and contexts for the tests of ops.
 
+use std::path::Path;
 use std::sync::Arc;
 
+use futures::TryStreamExt;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{Fault, Value, parse};
 use crate::contract::{
     BandShape, Compute, ComputeContext, Environment, Failure, Item, Kind, Lineage, MemberShape, Op, OpEntry,
-    Payload, Shape,
+    Payload, Shape, SourceContext,
 };
 use crate::raster::{
     Band, BandDescription, BandPixels, Grid, Member, Pixel, Placement, Raster, Validity, Window,
 };
+use crate::remote::StageClient;
 use crate::resources::Bytes;
 
 /// The value of `option = …`, and the text that its spans are of.
@@ -33,6 +36,21 @@ pub(super) fn faults(entry: &OpEntry, options: &str) -> Vec<(String, Fault)> {
     let (value, text) = option(options);
     let Err(faults) = (entry.compile)(&value, &Environment::default()) else { panic!("{options} compiles") };
     faults.into_iter().map(|fault| (text[fault.span.clone()].to_owned(), fault)).collect()
+}
+
+/// The items of a source whose options are these keys.
+pub(super) async fn listed(entry: &OpEntry, keys: &str, folder: &Path) -> Result<Vec<Item>, Failure> {
+    let op = compile_in(entry, keys, folder).unwrap_or_else(|faults| panic!("{keys}: {faults:?}"));
+    let Kind::Source(source) = op.kind() else { panic!("a source") };
+    let (client, cancel) = (StageClient::default(), CancellationToken::default());
+    source.list(SourceContext { stage: "listed".into(), client, cancel }).try_collect().await
+}
+
+/// The op whose options are these keys, in a pipeline of this folder.
+pub(super) fn compile_in(entry: &OpEntry, keys: &str, folder: &Path) -> Result<Arc<dyn Op>, Vec<Fault>> {
+    let (value, faults) = parse(keys);
+    assert!(faults.is_empty(), "{faults:?}");
+    (entry.compile)(&value, &Environment { folder: folder.to_owned(), ..Environment::default() })
 }
 
 /// A band from rows of pixels, all valid.

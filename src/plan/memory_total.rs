@@ -19,7 +19,7 @@ impl MemoryTotal {
             }
             _ => None,
         });
-        let cache = part("GDAL cache", plan.run.gdal_cache.0, &plan.run.gdal_cache.1);
+        let cache = part("GDAL cache", plan.run.gdal_cache.0, &cache_derivation(plan));
         let stages = plan.stages.iter().zip(programs);
         let programs = stages.filter_map(|(stage, runs)| programs_of(stage, *runs, resources));
         let workers = plan.stages.iter().filter_map(workers_of);
@@ -43,6 +43,15 @@ impl MemoryTotal {
         let span = resources.place(MEMORY).unwrap_or_else(|| written.name.span.clone());
         let fault = Fault::warning(codes::MEMORY_ABOVE_MACHINE, span, message);
         Some(fault.labelled(sum.join(" + ")).help("lower `memory.bytes`, or what programs may take"))
+    }
+}
+
+/// Where the figure comes from, and what each process gets of it where there are several.
+fn cache_derivation(plan: &Plan) -> String {
+    let derivation = &plan.run.gdal_cache.1;
+    match plan.gdal_processes() {
+        1 => derivation.clone(),
+        count => format!("{derivation}, {} for each of {count} processes", ByteSize(plan.gdal_share())),
     }
 }
 

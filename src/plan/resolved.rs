@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::{Isolation, MaxFailures, OnError};
-use crate::contract::{Op, Port};
+use crate::contract::{Kind, Op, Port, Take};
 use crate::ids::{ResourceName, StageName};
 use crate::machine::{Granted, Machine};
 use crate::remote::RetryPolicy;
@@ -201,6 +201,17 @@ impl Limit {
     }
 }
 
+impl StagePlan {
+    /// Whether it works in processes of its own: the op's workers, or programs of the user.
+    pub fn has_processes(&self) -> bool {
+        match self.op.clone().kind() {
+            Kind::Compute(_) => self.isolation == Isolation::Process,
+            Kind::Transfer(_) => self.op.takes().contains(&Take::Cores),
+            _ => false,
+        }
+    }
+}
+
 impl Plan {
     /// The stage of this name.
     pub fn stage(&self, name: &str) -> Option<&StagePlan> {
@@ -216,6 +227,17 @@ impl Plan {
     pub fn items_in_flight(&self) -> Option<u64> {
         let capacity = |name: &ResourceName| self.resource(name.as_str())?.limit.capacity();
         self.run.unit.iter().filter_map(|(name, amount)| Some(capacity(name)? / amount)).min()
+    }
+
+    /// How many processes with a block cache of GDAL's run at once: this one, worker processes, programs.
+    pub fn gdal_processes(&self) -> u64 {
+        let beside = self.stages.iter().filter(|stage| stage.has_processes());
+        1 + beside.map(|stage| stage.parallelism as u64).sum::<u64>()
+    }
+
+    /// GDAL's block cache of each of these processes, in bytes.
+    pub fn gdal_share(&self) -> u64 {
+        self.run.gdal_cache.0 / self.gdal_processes()
     }
 
     /// A path as the pipeline's folder sees it, for people.

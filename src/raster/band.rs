@@ -42,6 +42,8 @@ macro_rules! with_pixels {
     };
 }
 
+pub(crate) use with_pixels;
+
 /// A Rust type that a pixel can have.
 pub trait Pixel: Copy + PartialEq + PartialOrd + Send + Sync + Default + 'static {
     /// The type's name in the language.

@@ -53,7 +53,12 @@ pub fn block_ranges(bytes: &FileBytes, needs: &[BlockNeed]) -> Result<BlockRange
     if !missing.is_empty() {
         return Ok(BlockRanges::Missing(missing));
     }
-    Ok(BlockRanges::Blocks(ranges::merged(found?.concat())))
+    Ok(BlockRanges::Blocks(ranges::merged(within(bytes.size, found?.concat()))))
+}
+
+/// What lies in the file; a file that was cut off has tables that point beyond its end.
+fn within(size: u64, ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.into_iter().map(|range| range.start..range.end.min(size)).collect()
 }
 
 /// Whether blocks are tiles of a TIFF; a strip is as wide as the raster and not as high.

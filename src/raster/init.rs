@@ -42,15 +42,13 @@ pub fn initialise(cache_bytes: u64) {
 pub(super) fn ready() {
     static READY: OnceLock<()> = OnceLock::new();
     READY.get_or_init(|| {
-        OPTIONS.iter().for_each(|(name, value)| set(name, value));
+        for (name, value) in OPTIONS {
+            set_config_option(name, value).expect("names and values hold no zero byte");
+        }
         message::collect();
         ffi::process::forbid_projection_downloads();
         drop_other_drivers();
     });
-}
-
-fn set(name: &str, value: &str) {
-    set_config_option(name, value).expect("names and values hold no zero byte");
 }
 
 /// Takes every driver away that is not listed, so that none can be reached through a VRT or a sniffed header.

@@ -219,6 +219,16 @@ pub(super) fn has_file_mask(band: &RasterBand<'_>) -> bool {
     band.mask_flags().is_ok_and(|flags| flags.is_per_dataset() && !flags.is_alpha())
 }
 
+/// Whether the mask of the whole file takes the place of its bands' nodata values: always when it is made of
+/// `NODATA_VALUES`, which hold for all bands together, and where lossy compression moved values to and from nodata.
+pub(super) fn mask_replaces_nodata(opened: &Opened, band: &RasterBand<'_>) -> bool {
+    let is_lossy = || {
+        let compression = opened.dataset().metadata_item("COMPRESSION", "IMAGE_STRUCTURE");
+        compression.is_some_and(|name| name.ends_with("JPEG"))
+    };
+    has_file_mask(band) && (band.mask_flags().is_ok_and(|flags| flags.is_nodata()) || is_lossy())
+}
+
 /// Sizes of the overviews. None when the file is masked and its overviews are not.
 fn overviews(band: &RasterBand<'_>) -> Vec<(u64, u64)> {
     let count = band.overview_count().unwrap_or(0).max(0) as usize;

@@ -28,11 +28,11 @@ pub fn widened(ranges: &[Range<u64>], step: u64, size: u64) -> Vec<Range<u64>> {
 
 /// The ranges as messages write them: `0..16384, 20000..20004`, at most four of them.
 pub(super) fn text(ranges: &[Range<u64>]) -> String {
-    let mut text = ranges.iter().take(4).map(|range| format!("{range:?}")).collect::<Vec<_>>().join(", ");
-    if ranges.len() > 4 {
-        text.push_str(&format!(" and {} more", ranges.len() - 4));
+    let some = ranges.iter().take(4).map(|range| format!("{range:?}")).collect::<Vec<_>>().join(", ");
+    match ranges.len() {
+        0..=4 => some,
+        count => format!("{some} and {} more", count - 4),
     }
-    text
 }
 
 #[cfg(test)]
@@ -47,6 +47,6 @@ mod tests {
     #[test]
     fn widens_to_whole_steps_within_the_file() {
         assert_eq!(widened(&[10..12, 90..95], 16, 92), [0..16, 80..92]);
-        assert_eq!(widened(&[10..12, 16..20], 16, 92), [0..32]);
+        assert_eq!(widened(&[10..12, 16..20, 40..41], 16, 92), [0..48]);
     }
 }

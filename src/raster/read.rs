@@ -9,8 +9,11 @@ use super::ffi::names::type_name;
 use super::ffi::pixels::{Cancelled, read_into};
 use super::message::listen;
 use super::open::Opened;
-use super::{Band, BandPixels, DataType, Header, RasterError, Window, inspect, nodata, validity};
-use crate::with_pixels;
+use super::{
+    Band, BandDescription, BandPixels, DataType, Header, RasterError, Validity, Window, inspect, nodata,
+    validity,
+};
+use crate::raster::with_pixels;
 
 /// About so many pixels are read at once, so that blocks that hold several bands are decoded once.
 const CHUNK_PIXELS: u64 = 512 * 512;
@@ -65,6 +68,13 @@ impl Opened {
             return Ok(());
         }
         Err(RasterError::Beyond { file: self.name().to_owned(), window: *window, width, height })
+    }
+}
+
+impl Band {
+    /// A band of no pixels.
+    pub fn empty(description: BandDescription, data_type: DataType) -> Self {
+        Self { description, pixels: zeros(data_type, (0, 0)), validity: Validity::All }
     }
 }
 
@@ -156,6 +166,7 @@ fn nodata_of(
             data_type: band.data_type,
         }),
         None if band.unrepresentable_nodata().is_some() => Ok(None),
+        None if inspect::mask_replaces_nodata(opened, &opened.band(number, None)?) => Ok(None),
         None => Ok(band.description.nodata.clone()),
     }
 }

@@ -6,7 +6,7 @@ use ndarray::{ArcArray2, Array2};
 
 use super::nodata::Parse;
 use super::{BandPixels, Validity};
-use crate::with_pixels;
+use crate::raster::with_pixels;
 
 /// A mask of the pixels that are not zero; `None` when none is zero.
 pub(super) fn of_nonzero(pixels: &BandPixels) -> Option<Array2<u8>> {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use ndarray::s;
 
 use super::{Band, BandPixels, DataType, Pixel, Validity};
-use crate::with_pixels;
+use crate::raster::with_pixels;
 
 /// Runs the same code with the Rust type of a [`DataType`]: `with_pixel_type!(data_type, T => …)`.
 macro_rules! with_pixel_type {
@@ -30,9 +30,11 @@ pub(crate) use with_pixel_type;
 /// The values next to a value of a pixel type.
 pub trait Neighbour: Pixel {
     /// The next larger value; the largest stays.
+    #[must_use]
     fn next_larger(self) -> Self;
 
     /// The next smaller value; the smallest stays.
+    #[must_use]
     fn next_smaller(self) -> Self;
 }
 
@@ -66,9 +68,10 @@ impl Band {
     /// what is not.
     #[must_use]
     pub fn in_row_order(mut self) -> Band {
-        self.pixels = with_pixels!(self.pixels, array => Pixel::wrap(match array.is_standard_layout() {
-            true => array,
-            false => array.as_standard_layout().into_owned().into_shared(),
+        self.pixels = with_pixels!(self.pixels, array => Pixel::wrap(if array.is_standard_layout() {
+            array
+        } else {
+            array.as_standard_layout().into_owned().into_shared()
         }));
         if let Validity::Mask(mask) = &self.validity
             && !mask.is_standard_layout()
@@ -114,8 +117,11 @@ impl Band {
     }
 }
 
-/// The pixels of an array that `Band::in_row_order` has seen.
-fn row_order<T>(slice: Option<&[T]>) -> &[T] {
+/// The pixels of an array that [`Band::in_row_order`] has seen.
+///
+/// # Panics
+/// When it has not.
+pub fn row_order<T>(slice: Option<&[T]>) -> &[T] {
     slice.expect("`in_row_order` was called before")
 }
 
@@ -179,10 +185,8 @@ impl Encoding {
 /// The neighbour of `nodata` for a value that was rounded to it.
 fn beside<T: Neighbour>(nodata: T, exact: f64) -> T {
     let is_below = exact < nodata.to_f64();
-    let (near, far) = match is_below {
-        true => (nodata.next_smaller(), nodata.next_larger()),
-        false => (nodata.next_larger(), nodata.next_smaller()),
-    };
+    let (smaller, larger) = (nodata.next_smaller(), nodata.next_larger());
+    let (near, far) = if is_below { (smaller, larger) } else { (larger, smaller) };
     if near == nodata { far } else { near }
 }
 
@@ -197,9 +201,8 @@ pub fn nodata_of_type(text: &str, data_type: DataType) -> Result<(f64, String), 
     let value = integer(text)
         .ok_or_else(|| format!("`{text}` is no whole number, and `{data_type}` holds no other"))?;
     let misfit = || format!("`{text}` does not fit into `{data_type}`");
-    with_pixel_type!(data_type, T => nodata_pixel::<T>(value as f64))
-        .filter(|(_, kept)| kept.parse() == Ok(value))
-        .ok_or_else(misfit)
+    let (kept, kept_text) = with_pixel_type!(data_type, T => nodata_pixel::<T>(value as f64));
+    if kept_text.parse() == Ok(value) { Ok((kept, kept_text)) } else { Err(misfit()) }
 }
 
 /// A whole number, also written as `255.0` or `1e3`.
@@ -209,9 +212,9 @@ fn integer(text: &str) -> Option<i128> {
 }
 
 /// The value as the type keeps it, with its text.
-fn nodata_pixel<T: Pixel + std::fmt::Display>(value: f64) -> Option<(f64, String)> {
+fn nodata_pixel<T: Pixel + std::fmt::Display>(value: f64) -> (f64, String) {
     let pixel = T::from_f64(value);
-    Some((pixel.to_f64(), pixel.to_string()))
+    (pixel.to_f64(), pixel.to_string())
 }
 
 fn float_nodata(text: &str, data_type: DataType) -> Result<(f64, String), String> {
@@ -220,9 +223,10 @@ fn float_nodata(text: &str, data_type: DataType) -> Result<(f64, String), String
         return Ok((f64::NAN, "nan".into()));
     }
     let kept = with_pixel_type!(data_type, T => T::from_f64(value).to_f64());
-    match kept.is_finite() {
-        true => Ok((kept, kept.to_string())),
-        false => Err(format!("`{text}` does not fit into `{data_type}`")),
+    if kept.is_finite() {
+        Ok((kept, kept.to_string()))
+    } else {
+        Err(format!("`{text}` does not fit into `{data_type}`"))
     }
 }
 

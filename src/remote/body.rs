@@ -64,78 +64,112 @@ impl Reader for Whole<'_> {
     type Output = Body;
 
     async fn read(&mut self, answer: Answer) -> Result<Body, RequestError> {
-        if answer.status() != StatusCode::OK {
-            return Err(answer.unusable(format!("{} for a whole object", answer.status())));
-        }
-        let body = match (answer.content_length(), self.spill) {
-            (Some(length), _) => self.to_memory(answer, length).await?,
-            (None, Some(spill)) if !is_compressed(&answer) => return self.to_file(answer, spill).await,
-            (None, _) => {
-                return Err(answer.unusable("a body without `Content-Length`, for which there is no place"));
+        check_whole(&answer)?;
+        match (answer.content_length(), self.spill) {
+            (Some(length), _) => Ok(Body::Memory(self.in_memory(answer, length).await?)),
+            (None, Some(spill)) => {
+                let mut to_file = ToFile { spill, expects_raster: self.expects_raster };
+                Ok(Body::File(to_file.read(answer).await?))
             }
-        };
-        Ok(Body::Memory(body))
+            (None, None) => {
+                Err(answer.unusable("a body without `Content-Length`, for which there is no place"))
+            }
+        }
     }
 }
 
 impl Whole<'_> {
-    async fn to_memory(&mut self, answer: Answer, length: u64) -> Result<Bytes, RequestError> {
-        self.admitted(length, &answer)?;
-        let (url, media_type) = (answer.shown.clone(), answer.header("content-type").map(str::to_owned));
-        let coding =
-            is_compressed(&answer).then(|| answer.header("content-encoding").unwrap_or_default().to_owned());
+    async fn in_memory(&mut self, answer: Answer, length: u64) -> Result<Bytes, RequestError> {
+        let url = answer.shown.clone();
+        self.admitted(length, &url)?;
+        let media_type = answer.header("content-type").map(str::to_owned);
+        let coding = coding_of(&answer);
         let mut body = answer.into_buffer(length).await?;
         if let Some(coding) = coding {
-            body = self.unpacked(&body, &coding, &url)?;
+            let size = gzip_size(&body, &coding, &url)?;
+            self.admitted(length + size, &url)?;
+            body = unpack(&body, size, &url)?;
         }
-        self.checked(media_type.as_deref(), &body, &url)?;
+        check_raster(self.expects_raster, media_type.as_deref(), &body, &url)?;
         Ok(body)
     }
 
-    fn admitted(&mut self, bytes: u64, answer: &Answer) -> Result<(), RequestError> {
-        (self.admit)(bytes).map_err(|reason| RequestError::TooLarge { url: answer.shown.clone(), reason })
+    fn admitted(&mut self, bytes: u64, url: &str) -> Result<(), RequestError> {
+        (self.admit)(bytes).map_err(|reason| RequestError::TooLarge { url: url.to_owned(), reason })
     }
+}
 
-    fn unpacked(&mut self, body: &[u8], coding: &str, url: &str) -> Result<Bytes, RequestError> {
-        let size = gzip_size(body, coding, url)?;
-        (self.admit)(body.len() as u64 + size)
-            .map_err(|reason| RequestError::TooLarge { url: url.to_owned(), reason })?;
-        unpack(body, size, url)
-    }
+/// Reads a whole object into a file.
+pub(super) struct ToFile<'a> {
+    pub(super) spill: &'a Spill,
+    /// Whether an HTML page or an XML document is refused.
+    pub(super) expects_raster: bool,
+}
 
-    fn checked(&self, media_type: Option<&str>, first: &[u8], url: &str) -> Result<(), RequestError> {
-        match no_raster(media_type, first).filter(|_| self.expects_raster) {
-            Some(found) => Err(RequestError::NotARaster { url: url.to_owned(), found }),
-            None => Ok(()),
+impl Reader for ToFile<'_> {
+    type Output = u64;
+
+    async fn read(&mut self, mut answer: Answer) -> Result<u64, RequestError> {
+        check_whole(&answer)?;
+        if let Some(coding) = coding_of(&answer) {
+            let reason = format!("a body with `Content-Encoding: {coding}`, which does not go to a file");
+            return Err(answer.unusable(reason));
         }
-    }
-
-    async fn to_file(&mut self, mut answer: Answer, spill: &Spill) -> Result<Body, RequestError> {
-        let url = answer.shown.clone();
-        let failed = |error: std::io::Error| RequestError::Scratch {
-            url: url.clone(),
-            path: spill.path.display().to_string(),
-            is_full: error.kind() == std::io::ErrorKind::StorageFull,
-            reason: error.to_string(),
-        };
-        let media_type = answer.header("content-type").map(str::to_owned);
-        let mut file = tokio::fs::File::create(&spill.path).await.map_err(failed)?;
+        let cap = if answer.content_length().is_some() { u64::MAX } else { self.spill.cap };
+        let (url, media_type) = (answer.shown.clone(), answer.header("content-type").map(str::to_owned));
+        let failed = |error| self.failed(&url, &error);
+        let mut file = tokio::fs::File::create(&self.spill.path).await.map_err(failed)?;
         let mut size = 0;
         while let Some(chunk) = answer.chunk().await? {
             if size == 0 {
-                self.checked(media_type.as_deref(), &chunk, &url)?;
+                check_raster(self.expects_raster, media_type.as_deref(), &chunk, &url)?;
             }
             size += chunk.len() as u64;
-            if size > spill.cap {
-                let reason = format!("a body of unannounced length with more than {} bytes", spill.cap);
+            if size > cap {
+                let reason = format!("a body of unannounced length with more than {cap} bytes");
                 return Err(RequestError::TooLarge { url, reason });
             }
-            spill.lease.grow_to(size);
+            self.spill.lease.grow_to(size);
             file.write_all(&chunk).await.map_err(failed)?;
         }
         file.flush().await.map_err(failed)?;
-        Ok(Body::File(size))
+        Ok(size)
     }
+}
+
+impl ToFile<'_> {
+    fn failed(&self, url: &str, error: &std::io::Error) -> RequestError {
+        RequestError::Scratch {
+            url: url.to_owned(),
+            path: self.spill.path.display().to_string(),
+            is_full: error.kind() == std::io::ErrorKind::StorageFull,
+            reason: error.to_string(),
+        }
+    }
+}
+
+fn check_whole(answer: &Answer) -> Result<(), RequestError> {
+    match answer.status() {
+        StatusCode::OK => Ok(()),
+        status => Err(answer.unusable(format!("{status} for a whole object"))),
+    }
+}
+
+fn check_raster(
+    expects: bool,
+    media_type: Option<&str>,
+    first: &[u8],
+    url: &str,
+) -> Result<(), RequestError> {
+    match no_raster(media_type, first).filter(|_| expects) {
+        Some(found) => Err(RequestError::NotARaster { url: url.to_owned(), found }),
+        None => Ok(()),
+    }
+}
+
+/// How the server compressed the body.
+fn coding_of(answer: &Answer) -> Option<String> {
+    is_compressed(answer).then(|| answer.header("content-encoding").unwrap_or_default().to_owned())
 }
 
 /// Reads one part of an object into a buffer.

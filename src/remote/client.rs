@@ -8,6 +8,7 @@ use super::error::innermost;
 use super::gate::HostGates;
 use super::head::HeadCache;
 use super::sign::Signer;
+use super::store::Buckets;
 use super::{AccessRules, ParseHeader, RequestError, RetryPolicy};
 use crate::events::Emitter;
 use crate::ids::{ItemId, StageName};
@@ -32,7 +33,7 @@ impl Default for ClientOptions {
     fn default() -> Self {
         Self {
             connect_timeout: Duration::from_secs(10),
-            stall_timeout: Duration::from_secs(10),
+            stall_timeout: Duration::from_secs(8),
             answer_timeout: Duration::from_mins(1),
             prefix: 16 << 10,
             remembered: 64 << 20,
@@ -49,6 +50,7 @@ struct Shared {
     http: OnceLock<Result<reqwest::Client, RequestError>>,
     options: ClientOptions,
     access: AccessRules,
+    environment: OnceLock<Vec<(String, String)>>,
     parse: Option<ParseHeader>,
     gates: HostGates,
     signer: Signer,
@@ -75,11 +77,20 @@ pub struct StageSettings {
 }
 
 /// Makes requests under a stage's resources. Cloning shares them.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct StageClient {
     client: Client,
     settings: Arc<StageSettings>,
     item: Option<ItemId>,
+    /// Object stores; `None` for the requests that a store makes itself.
+    buckets: Option<Arc<Buckets>>,
+}
+
+impl Default for StageClient {
+    /// A client without limits.
+    fn default() -> Self {
+        Client::default().for_stage(StageSettings::default())
+    }
 }
 
 impl fmt::Debug for StageClient {
@@ -97,9 +108,21 @@ impl Client {
         Self(Arc::new(Shared { options, access, parse, ..Shared::default() }))
     }
 
+    /// The same client, which finds the credentials of object stores among these variables of the environment.
+    #[must_use]
+    pub fn with_environment(self, environment: Vec<(String, String)>) -> Self {
+        self.0.environment.get_or_init(|| environment);
+        self
+    }
+
     /// Its share for a stage.
     pub fn for_stage(&self, settings: StageSettings) -> StageClient {
-        StageClient { client: self.clone(), settings: Arc::new(settings), item: None }
+        StageClient {
+            client: self.clone(),
+            settings: Arc::new(settings),
+            item: None,
+            buckets: Some(Arc::default()),
+        }
     }
 
     fn http(&self) -> Result<&reqwest::Client, RequestError> {
@@ -127,6 +150,19 @@ impl StageClient {
     #[must_use]
     pub fn for_item(&self, item: &ItemId) -> Self {
         Self { item: Some(item.clone()), ..self.clone() }
+    }
+
+    pub(super) fn buckets(&self) -> Option<&Buckets> {
+        self.buckets.as_deref()
+    }
+
+    /// The same client for the requests that a store makes itself, so that the two do not hold each other.
+    pub(super) fn without_buckets(&self) -> Self {
+        Self { buckets: None, ..self.clone() }
+    }
+
+    pub(super) fn environment(&self) -> &[(String, String)] {
+        self.client.0.environment.get().map_or(&[], Vec::as_slice)
     }
 
     pub(super) fn settings(&self) -> &StageSettings {

@@ -184,7 +184,7 @@ impl RequestError {
 }
 
 /// Statuses that may be different next time: 408, 425, 429, 500, 502, 503, 504.
-fn is_transient(status: StatusCode) -> bool {
+pub(super) fn is_transient(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504)
 }
 

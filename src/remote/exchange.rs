@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use object_store::client::HttpRequestBody;
 use reqwest::header::HeaderMap;
 use reqwest::{Method, StatusCode};
 use tokio::time::{Instant, timeout_at};
@@ -27,12 +28,23 @@ pub(super) struct Ask {
     pub(super) range: Option<Range<u64>>,
     /// A strong entity tag that the object must still have.
     pub(super) if_match: Option<String>,
-    /// A JSON document that is sent.
-    pub(super) json: Option<Bytes>,
+    /// What is sent.
+    pub(super) payload: Option<Payload>,
     /// Further headers.
     pub(super) headers: HeaderMap,
     /// Whether the address is an object's and so may have to be signed.
     pub(super) is_object: bool,
+    /// Whether an answer that says no for good is an answer, and redirects are not followed.
+    pub(super) is_raw: bool,
+}
+
+/// What a request sends.
+#[derive(Clone, Debug)]
+pub(super) enum Payload {
+    /// A JSON document.
+    Json(Bytes),
+    /// What the client of an object store sends.
+    Store(HttpRequestBody),
 }
 
 impl Ask {
@@ -48,9 +60,10 @@ impl Ask {
             url: url.clone(),
             range: None,
             if_match: None,
-            json: None,
+            payload: None,
             headers: HeaderMap::new(),
             is_object: false,
+            is_raw: false,
         }
     }
 }
@@ -119,6 +132,8 @@ pub(super) struct Answer {
     /// When the stage's `timeout` ends, and its length.
     pub(super) deadline: Option<(Instant, Duration)>,
     pub(super) stall: Duration,
+    /// Whether a body was asked for: an answer to `HEAD` states a length and has none.
+    pub(super) has_body: bool,
     pub(super) account: Account,
 }
 
@@ -176,7 +191,9 @@ impl Answer {
 
     fn at_end(&mut self) -> Result<Option<Bytes>, RequestError> {
         let received = self.received();
-        if let Some(expected) = self.content_length().filter(|expected| *expected != received) {
+        if let Some(expected) =
+            self.content_length().filter(|expected| self.has_body && *expected != received)
+        {
             return Err(RequestError::Truncated { url: self.shown.clone(), received, expected });
         }
         let seconds = self.account.begun.elapsed().as_secs_f64();

@@ -103,6 +103,10 @@ impl HeadCache {
         Arc::clone(&entry.cell)
     }
 
+    fn known(&self, url: &Url) -> Option<Arc<Head>> {
+        self.lock().entries.get(url)?.cell.get().cloned()
+    }
+
     /// Remembers another head of an object.
     fn replace(&self, url: &Url, head: &Arc<Head>) {
         let mut remembered = self.lock();
@@ -156,6 +160,11 @@ impl StageClient {
             Err(_) => self.heads().forget(url),
         }
         head
+    }
+
+    /// What is remembered of an object; nothing is asked.
+    pub fn known_head(&self, url: &Url) -> Option<Arc<Head>> {
+        self.heads().known(url)
     }
 
     /// Asks for an object again next time, because it is not what it was.
@@ -277,7 +286,7 @@ impl Head {
     }
 
     /// The parts of a range that are not at hand.
-    fn lacking(&self, range: Range<u64>) -> Vec<Range<u64>> {
+    pub fn lacking(&self, range: Range<u64>) -> Vec<Range<u64>> {
         let mut lacking = Vec::new();
         let mut at = range.start;
         for (start, bytes) in &self.bytes.segments {
@@ -294,7 +303,7 @@ impl Head {
     }
 
     /// Takes further bytes in; parts that overlap what is there are cut off.
-    fn add(&mut self, start: u64, bytes: Bytes) {
+    pub fn add(&mut self, start: u64, bytes: Bytes) {
         self.bytes.segments.push((start, bytes));
         self.bytes.segments.sort_by_key(|(start, _)| *start);
         let mut end = 0_u64;

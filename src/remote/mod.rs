@@ -19,6 +19,7 @@ mod ranges;
 mod retry;
 mod sign;
 mod sniff;
+mod store;
 mod version;
 
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub use client::{Client, ClientOptions, StageClient, StageSettings};
 pub use error::{RequestError, redacted};
 pub use head::{Head, ParseHeader, Parsed, parse_raster_header};
 pub use off_loop::off_loop;
-pub use ranges::{MERGE_GAP, MERGE_LIMIT, merge};
+pub use ranges::{MERGE_GAP, MERGE_LIMIT, merge, merged_length};
 pub use retry::{Next, RetryPolicy, Tries, parse_retry_after};
+pub use store::{ObjectBody, ObjectState};
 pub use version::Version;

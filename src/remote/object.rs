@@ -7,8 +7,8 @@ use futures::future::try_join_all;
 use reqwest::Method;
 use url::Url;
 
-use super::body::{Admit, Body, Document, Spill, Whole, WholeDocument};
-use super::exchange::Ask;
+use super::body::{Admit, Body, Document, Spill, ToFile, Whole, WholeDocument};
+use super::exchange::{Ask, Payload};
 use super::ranges::{MERGE_GAP, MERGE_LIMIT, merge};
 use super::version::Version;
 use super::{RequestError, StageClient};
@@ -27,6 +27,19 @@ impl StageClient {
         expects_raster: bool,
     ) -> Result<Body, RequestError> {
         self.perform(&Ask::object(url, None, None), &mut Whole { admit, spill, expects_raster }).await
+    }
+
+    /// A whole object in the file of `spill`; its size. A body of announced length may be larger than the cap.
+    ///
+    /// # Errors
+    /// As [`StageClient::get_whole`], and what a disk can do.
+    pub async fn get_to_file(
+        &self,
+        url: &Url,
+        spill: &Spill,
+        expects_raster: bool,
+    ) -> Result<u64, RequestError> {
+        self.perform(&Ask::object(url, None, None), &mut ToFile { spill, expects_raster }).await
     }
 
     /// Parts of an object in the state of `version`, neighbours read together, by offset and not overlapping.
@@ -60,7 +73,7 @@ impl StageClient {
     /// # Errors
     /// What a server and a network can do.
     pub async fn post_json(&self, url: &Url, json: &serde_json::Value) -> Result<Document, RequestError> {
-        let json = Some(json.to_string().into());
-        self.perform(&Ask { method: Method::POST, json, ..Ask::document(url) }, &mut WholeDocument).await
+        let payload = Some(Payload::Json(json.to_string().into()));
+        self.perform(&Ask { method: Method::POST, payload, ..Ask::document(url) }, &mut WholeDocument).await
     }
 }

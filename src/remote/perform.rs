@@ -10,8 +10,8 @@ use reqwest::{Method, StatusCode};
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
-use super::error::innermost;
-use super::exchange::{Account, Answer, Ask, Told, reason_in};
+use super::error::{innermost, is_transient};
+use super::exchange::{Account, Answer, Ask, Payload, Told, reason_in};
 use super::gate::host;
 use super::{Next, RequestError, StageClient, StageSettings, Tries, parse_retry_after, redacted};
 use crate::events::FailureClass;
@@ -149,8 +149,8 @@ impl StageClient {
                 Ok(answer) => answer,
                 Err(error) => return (Err(error), redirects > 0),
             };
-            if !is_redirect(answer.status()) {
-                return (check_status(answer, &method).await, redirects > 0);
+            if ask.is_raw || !is_redirect(answer.status()) {
+                return (check_status(answer, &method, ask.is_raw).await, redirects > 0);
             }
             match target(&answer, &url) {
                 Ok(target) => url = target,
@@ -184,7 +184,8 @@ impl StageClient {
             Ok(Ok(response)) => {
                 account.status = response.status().as_u16();
                 let stall = self.options().stall_timeout;
-                return Ok(Answer { response, shown, deadline, stall, account });
+                let has_body = *method != Method::HEAD;
+                return Ok(Answer { response, shown, deadline, stall, has_body, account });
             }
             Ok(Err(error)) => RequestError::Connection { url: shown, reason: innermost(&error) },
             Err(_) => RequestError::TimedOut { url: shown, seconds: limit.as_secs_f64() },
@@ -211,16 +212,21 @@ impl StageClient {
         if let Some(rule) = self.access().for_url(url) {
             headers.extend(rule.headers.clone());
         }
-        if let Some(json) = ask.json.as_ref().filter(|_| method == Method::POST) {
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            *request.body_mut() = Some(json.clone().into());
+        match ask.payload.clone().filter(|_| *method == ask.method) {
+            Some(Payload::Json(json)) => {
+                headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+                *request.body_mut() = Some(json.into());
+            }
+            Some(Payload::Store(body)) => *request.body_mut() = Some(reqwest::Body::wrap(body)),
+            None => {}
         }
         Ok(request)
     }
 
     /// Who asks, for messages about a stall.
     fn label(&self) -> Arc<str> {
-        match (&self.settings().stage, self.item()) {
+        let item = self.item().filter(|item| !item.as_str().is_empty());
+        match (&self.settings().stage, item) {
             (Some(stage), Some(item)) => format!("`{stage}` for `{item}`").into(),
             (Some(stage), None) => format!("`{stage}`").into(),
             (None, _) => "a request".into(),
@@ -267,10 +273,11 @@ fn target(answer: &Answer, from: &Url) -> Result<Url, RequestError> {
 }
 
 /// Looks at the status before the body.
-async fn check_status(answer: Answer, method: &Method) -> Result<Answer, RequestError> {
+async fn check_status(answer: Answer, method: &Method, is_raw: bool) -> Result<Answer, RequestError> {
     let status = answer.status();
     let url = answer.shown.clone();
     match status {
+        _ if is_raw && !is_transient(status) => Ok(answer),
         StatusCode::OK | StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE => Ok(answer),
         StatusCode::PRECONDITION_FAILED => {
             Err(RequestError::Changed { url, reason: "it no longer has the entity tag it began with".into() })

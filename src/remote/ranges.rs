@@ -25,6 +25,11 @@ pub fn merge(ranges: &[Range<u64>], gap: u64, limit: u64) -> Vec<Range<u64>> {
     merged
 }
 
+/// Bytes that [`merge`] would have read for these ranges.
+pub fn merged_length(ranges: &[Range<u64>]) -> u64 {
+    merge(ranges, MERGE_GAP, MERGE_LIMIT).iter().map(|range| range.end - range.start).sum()
+}
+
 /// Overlapping ranges are always joined, so that no byte is held twice.
 fn joins(last: &Range<u64>, next: &Range<u64>, gap: u64, limit: u64) -> bool {
     let is_near = next.start <= last.end.saturating_add(gap) && next.end - last.start <= limit;
@@ -54,7 +59,7 @@ mod tests {
     fn neighbours_are_merged_and_strangers_are_not() {
         assert_eq!(merge(&[20..30, 0..10, 45..50], 10, 1000), [0..30, 45..50]);
         assert_eq!(merge(&[0..10, 10..20, 20..30], 0, 20), [0..20, 20..30]);
-        assert_eq!(merge(&[0..10, 5..5, 5..12], 0, 1), [0..12]);
+        assert_eq!(merge(&[0..10, 5..5, 5..12], 0, 1), vec![0..12]);
         assert_eq!(merge(&[], 10, 10), []);
     }
 

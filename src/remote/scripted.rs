@@ -45,12 +45,12 @@ impl Reply {
         Self { status, body: body.into(), ..Self::default() }
     }
 
-    pub(crate) fn with(mut self, name: &str, value: impl ToString) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: impl std::fmt::Display) -> Self {
         self.headers.push((name.to_owned(), value.to_string()));
         self
     }
 
-    pub(crate) fn redirect(target: impl ToString) -> Self {
+    pub(crate) fn redirect(target: impl std::fmt::Display) -> Self {
         Self::new(302, "").with("Location", target)
     }
 
@@ -84,13 +84,11 @@ impl Reply {
     }
 
     fn head(&self) -> String {
-        let mut head = format!("HTTP/1.1 {} Scripted\r\n", self.status);
-        for (name, value) in &self.headers {
-            head += &format!("{name}: {value}\r\n");
-        }
+        let lines: String =
+            self.headers.iter().map(|(name, value)| name.clone() + ": " + value + "\r\n").collect();
         let length = format!("Content-Length: {}\r\n", self.body.len());
-        head += if self.is_chunked { "Transfer-Encoding: chunked\r\n" } else { &length };
-        head + "\r\n"
+        let form = if self.is_chunked { "Transfer-Encoding: chunked\r\n" } else { &length };
+        format!("HTTP/1.1 {} Scripted\r\n{lines}{form}\r\n", self.status)
     }
 
     fn body(&self) -> Vec<u8> {

@@ -8,6 +8,7 @@ use url::Url;
 
 use super::access::Sign;
 use super::exchange::Ask;
+use super::store::{USED_FOR, is_store};
 use super::{RequestError, StageClient, redacted};
 
 /// How many signed addresses are kept; beyond it all are asked for again.
@@ -38,14 +39,22 @@ impl StageClient {
     /// The address to use for what is asked, and whether it is a signed one.
     pub(super) async fn sign(&self, ask: &Ask) -> Result<(Url, bool), RequestError> {
         let sign = self.access().for_url(&ask.url).and_then(|rule| rule.sign.as_ref());
-        let Some(sign) = sign.filter(|_| ask.is_object) else { return Ok((ask.url.clone(), false)) };
+        if !is_store(&ask.url) && (sign.is_none() || !ask.is_object) {
+            return Ok((ask.url.clone(), false));
+        }
         let cell = self.signer().cell(&ask.url);
         let mut kept = cell.lock().await;
         if let Some((signed, _)) = kept.as_ref().filter(|(_, until)| *until > Instant::now()) {
             return Ok((signed.clone(), true));
         }
-        let signed = self.ask_to_sign(sign, &ask.url).await?;
-        *kept = Some((signed.clone(), Instant::now() + sign.valid));
+        let (signed, valid) = match sign {
+            Some(sign) if !is_store(&ask.url) => (self.ask_to_sign(sign, &ask.url).await?, sign.valid),
+            _ => match self.address_of_object(&ask.url).await? {
+                (public, false) => return Ok((public, false)),
+                (signed, true) => (signed, USED_FOR),
+            },
+        };
+        *kept = Some((signed.clone(), Instant::now() + valid));
         Ok((signed, true))
     }
 

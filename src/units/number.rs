@@ -42,8 +42,5 @@ impl Decimal {
 /// A number with at most `places` decimals, trailing zeros cut.
 pub(super) fn trimmed(value: f64, places: usize) -> String {
     let text = format!("{value:.places$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }

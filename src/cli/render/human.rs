@@ -18,14 +18,12 @@ fn report<'a>(path: &'a str, text: &'a str, fault: &'a Fault) -> Group<'a> {
         Severity::Warning => Level::WARNING,
     };
     let title = level.primary_title(fault.message.as_str()).id(fault.code);
-    let group = match text.is_empty() {
-        true => title.element(Origin::path(path)),
-        false => title.element(snippet(path, text, fault)),
+    let group = if text.is_empty() {
+        title.element(Origin::path(path))
+    } else {
+        title.element(snippet(path, text, fault))
     };
-    match fault.help.is_empty() {
-        true => group,
-        false => group.element(Level::HELP.message(fault.help.as_str())),
-    }
+    if fault.help.is_empty() { group } else { group.element(Level::HELP.message(fault.help.as_str())) }
 }
 
 fn snippet<'a>(path: &'a str, text: &'a str, fault: &'a Fault) -> Snippet<'a, Annotation<'a>> {

@@ -111,9 +111,10 @@ impl Filler<'_> {
     fn unknown(&self, name: &str, span: &Span) -> Fault {
         let place = self.place(&format!("${{{name}}}"), span);
         let names: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-        let help = match names.is_empty() {
-            true => format!("declare it: `[params]` with `{name} = …`"),
-            false => suggestion(name, names),
+        let help = if names.is_empty() {
+            format!("declare it: `[params]` with `{name} = …`")
+        } else {
+            suggestion(name, names)
         };
         Fault::error(UNKNOWN_PARAMETER, place, format!("there is no parameter `{name}`")).help(help)
     }

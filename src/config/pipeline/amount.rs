@@ -34,9 +34,10 @@ impl fmt::Display for Share {
 impl<'de> Deserialize<'de> for Share {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
-        let share = match text.ends_with('%') {
-            true => text.parse().ok().map(Self::Percent),
-            false => text.parse().ok().map(Self::Size),
+        let share = if text.ends_with('%') {
+            text.parse().ok().map(Self::Percent)
+        } else {
+            text.parse().ok().map(Self::Size)
         };
         share.ok_or_else(|| D::Error::custom(format!("expected {SHARE}, found `{text}`")))
     }

@@ -72,11 +72,10 @@ impl<'de> Deserialize<'de> for Resolution {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let found = from.deserialize_any(ResolutionVisitor)?;
         let is_positive = |size: f64| size.is_finite() && size > 0.0;
-        match is_positive(found.0) && is_positive(found.1) {
-            true => Ok(found),
-            false => {
-                Err(D::Error::custom(format!("expected {RESOLUTION}, found {} and {}", found.0, found.1)))
-            }
+        if is_positive(found.0) && is_positive(found.1) {
+            Ok(found)
+        } else {
+            Err(D::Error::custom(format!("expected {RESOLUTION}, found {} and {}", found.0, found.1)))
         }
     }
 }

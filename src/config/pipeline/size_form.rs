@@ -139,9 +139,10 @@ impl SizeTable {
                 Ok(SizeForm::Descriptors { share, each: self.each.unwrap_or(1).max(1), clamp })
             }
             (None, None, Some(AdaptiveTable { from, to })) if clamp == Clamp::default() => {
-                match 1 <= from && from <= to {
-                    true => Ok(SizeForm::Adaptive { from, to }),
-                    false => Err(format!("`from` is at least 1 and at most `to`, found {from} and {to}")),
+                if 1 <= from && from <= to {
+                    Ok(SizeForm::Adaptive { from, to })
+                } else {
+                    Err(format!("`from` is at least 1 and at most `to`, found {from} and {to}"))
                 }
             }
             (None, None, Some(_)) => {

@@ -66,17 +66,16 @@ fn named(description: &str, each: &Json) -> Json {
     })
 }
 
-/// A parameter is a plain value, or a table with `default`, `help`, `env`, `type`.
+/// A parameter is a plain value, or a table with `default`, `help`, `env`, `type`. It has no `type` keyword, because editors
+/// do not take a date for a string.
 fn parameters() -> Json {
     named(
         "Values that stand as `${name}` in texts below, and that `--set name=value` replaces.",
         &json!({
             "description": "The default value, or a table that says more of the parameter.",
-            "type": ["string", "number", "boolean", "array", "object"],
             "properties": {
                 "default": {
                     "description": "The value unless `--set` gives another. Without it the parameter must be set.",
-                    "type": ["string", "number", "boolean", "array", "object"],
                 },
                 "help": { "description": "What the parameter is for.", "type": "string" },
                 "env": {
@@ -101,10 +100,13 @@ fn resource(generator: &mut SchemaGenerator) -> Json {
 }
 
 fn access(options: &Json) -> Json {
+    let mut options = options.clone();
+    tidy(&mut options);
+    let open = json!({ "type": "object", "additionalProperties": true });
     json!({
         "description": "How addresses that begin with a prefix are reached: credentials, signing, endpoints.",
         "type": "object",
-        "additionalProperties": if options.is_null() { json!({ "type": "object" }) } else { options.clone() },
+        "additionalProperties": if options.is_null() { open } else { options },
     })
 }
 

@@ -48,6 +48,10 @@ fn allow_beside_types(node: &mut Map<String, Json>) {
             *pattern = format!("({pattern})|({PARAMETER})");
         }
     } else {
+        if types.iter().any(|name| name == "number") {
+            // taplo shows `nan` and `inf` to the schema as null, which TOML itself does not have.
+            types.push("null".into());
+        }
         types.push("string".into());
         node.insert("type".into(), Json::Array(types));
         node.insert("pattern".into(), PARAMETER.into());

@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(properties["mode"]["type"], "string");
         assert_eq!(properties["mode"]["description"], "How.\n\n- `fast`: The first.");
         let mut names: Vec<_> = properties["mode"]["enum"].as_array().expect("a list").iter().collect();
-        names.sort_by_key(|name| name.to_string());
+        names.sort_by_key(ToString::to_string);
         assert_eq!(names, [&json!("fast"), &json!("slow")]);
         assert_eq!(properties["pair"]["items"], json!({ "type": "number" }));
     }

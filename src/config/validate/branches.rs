@@ -10,7 +10,7 @@ use super::place::Place;
 use super::values::{alternatives, expected, wrong_choice, wrong_type};
 use crate::config::codes::{MISSING_KEY, MISSING_OP, RESOURCE_KIND, SEVERAL_OPS, WRONG_VALUE};
 use crate::config::nearest::quoted;
-use crate::config::{Fault, Span};
+use crate::config::{Fault, Spanned};
 
 impl Check<'_> {
     /// The faults of the branch that was meant.
@@ -23,7 +23,7 @@ impl Check<'_> {
     ) -> Vec<Fault> {
         let branches = rule.get(keyword).and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
         if let Some(keys) = choice_of_keys(branches) {
-            return self.exactly_one_of(place, rule, &keys).into_iter().collect();
+            return exactly_one_of(place, rule, &keys).into_iter().collect();
         }
         let pointer_depth = place.path.len();
         let meant = context
@@ -37,18 +37,16 @@ impl Check<'_> {
             None => vec![no_branch(place, rule, branches)],
         }
     }
+}
 
-    /// Exactly one of some keys: the ops of a stage, the kinds of a resource.
-    fn exactly_one_of(&self, place: &Place<'_>, rule: &Json, keys: &[&str]) -> Option<Fault> {
-        let table = place.value.as_table()?;
-        let present: Vec<_> = table.entries.iter().filter(|(key, _)| keys.contains(&key.as_str())).collect();
-        let present: Vec<(&str, Span)> =
-            present.iter().map(|(key, _)| (key.as_str(), key.span.clone())).collect();
-        match present.as_slice() {
-            [] => none_of(place, rule, keys),
-            [first, second, ..] => Some(several_of(place, keys, first, second)),
-            [_] => None,
-        }
+/// Exactly one of some keys: the ops of a stage, the kinds of a resource.
+fn exactly_one_of(place: &Place<'_>, rule: &Json, keys: &[&str]) -> Option<Fault> {
+    let entries = place.value.as_table()?.entries.iter();
+    let present: Vec<_> = entries.map(|(key, _)| key).filter(|key| keys.contains(&key.as_str())).collect();
+    match present.as_slice() {
+        [] => none_of(place, rule, keys),
+        [first, second, ..] => Some(several_of(place, keys, first, second)),
+        [_] => None,
     }
 }
 
@@ -75,7 +73,7 @@ fn none_of(place: &Place<'_>, rule: &Json, keys: &[&str]) -> Option<Fault> {
     Some(Fault::error(code, place.name_span(), message).help(format!("add exactly one of {}", quoted(keys))))
 }
 
-fn several_of(place: &Place<'_>, keys: &[&str], first: &(&str, Span), second: &(&str, Span)) -> Fault {
+fn several_of(place: &Place<'_>, keys: &[&str], first: &Spanned<String>, second: &Spanned<String>) -> Fault {
     let code = match place.path.first().map(String::as_str) {
         Some("stages") if place.is_entry_of("stages") => SEVERAL_OPS,
         Some("resources") if place.is_entry_of("resources") => RESOURCE_KIND,
@@ -87,10 +85,10 @@ fn several_of(place: &Place<'_>, keys: &[&str], first: &(&str, Span), second: &(
         }
         _ => format!("keep exactly one of {}", quoted(keys)),
     };
-    let message = format!("{} has both `{}` and `{}`", place.called(), first.0, second.0);
-    Fault::error(code, second.1.clone(), message)
+    let message = format!("{} has both `{}` and `{}`", place.called(), first.value, second.value);
+    Fault::error(code, second.span.clone(), message)
         .labelled("this one is too much")
-        .related(first.1.clone(), "the first stands here")
+        .related(first.span.clone(), "the first stands here")
         .help(help)
 }
 

@@ -37,9 +37,10 @@ impl Check<'_> {
         let message = format!("`{key}` is a stage key, not an option of `{op}`");
         let table = place.value.span.clone();
         let is_header = self.text.get(table.clone()).is_some_and(|text| text.starts_with('['));
-        let help = match is_header {
-            true => format!("`{key}` is a stage key; move it above line {}", self.line(table.start)),
-            false => format!("`{key}` is a stage key; move it out of `{op}`, beside it"),
+        let help = if is_header {
+            format!("`{key}` is a stage key; move it above line {}", self.line(table.start))
+        } else {
+            format!("`{key}` is a stage key; move it out of `{op}`, beside it")
         };
         let related = if is_header { "everything below this line belongs to the op" } else { "" };
         let fault = Fault::error(MISPLACED_KEY, span.clone(), message).help(help);

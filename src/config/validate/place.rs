@@ -54,10 +54,7 @@ impl<'a> Place<'a> {
 
     /// `` `stages.x` ``; the root is `the pipeline`.
     pub(super) fn called(&self) -> String {
-        match self.path.is_empty() {
-            true => "the pipeline".to_owned(),
-            false => format!("`{}`", self.path.join(".")),
-        }
+        if self.path.is_empty() { "the pipeline".to_owned() } else { format!("`{}`", self.path.join(".")) }
     }
 
     /// `` `x` ``, or ``entry 2 of `x` ``, for what is entered last.

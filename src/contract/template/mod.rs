@@ -77,6 +77,19 @@ impl Template {
         })
     }
 
+    /// Whether it is the same for every item.
+    pub fn is_literal(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part, Part::Literal(_)))
+    }
+
+    /// The names in it that only its op knows.
+    pub fn own_names(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Name(name) if !NAMES.contains(&name.as_str()) => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
     /// The text for an item, as a path: no value leaves its component.
     ///
     /// # Errors

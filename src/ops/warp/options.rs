@@ -9,7 +9,8 @@ use crate::config::{
     Fault, GridDefinition, Grids, Resolution, Span, Spanned, Value, codes, from_value, suggestion,
 };
 use crate::contract::Environment;
-use crate::ops::codes::{CONFLICT, UNKNOWN_CRS, UNKNOWN_GRID, UNREADABLE_FILE};
+use crate::ops::codes::{CONFLICT, UNREADABLE_FILE};
+use crate::ops::named_grid::{known_crs, named_grid};
 use crate::raster::warp::{FreeTarget, SourceOptions, Target};
 use crate::raster::{Crs, Grid, Header, NamedGrid, Resampling, crs};
 
@@ -158,11 +159,6 @@ fn conflict(key: &str, place: &Span, other: &str, other_place: &Span) -> Fault {
         .help(format!("remove `{key}` or `{other}`"))
 }
 
-fn known_crs(name: &Spanned<String>, faults: &mut Vec<Fault>) -> Option<Crs> {
-    let parsed = crs::parse(&name.value);
-    parsed.map_err(|error| faults.push(Fault::error(UNKNOWN_CRS, name.span.clone(), error.to_string()))).ok()
-}
-
 fn checked_bounds(bounds: &Spanned<[f64; 4]>, faults: &mut Vec<Fault>) -> Option<[f64; 4]> {
     let [west, south, east, north] = bounds.value;
     let is_area = west < east && south < north && bounds.value.iter().all(|bound| bound.is_finite());
@@ -184,27 +180,6 @@ fn checked_size(size: &Spanned<[u64; 2]>, faults: &mut Vec<Fault>) -> Option<(u6
         faults.push(Fault::error(codes::OUT_OF_RANGE, size.span.clone(), message));
     }
     is_size.then_some((width, height))
-}
-
-fn named_grid(name: &Spanned<String>, grids: &Grids, faults: &mut Vec<Fault>) -> Option<NamedGrid> {
-    let Some((_, definition)) = grids.0.iter().find(|(known, _)| known.value == name.value) else {
-        let message = format!("no grid is named `{}`", name.value);
-        let help = match suggestion(&name.value, grids.0.iter().map(|(known, _)| known.value.as_str())) {
-            empty if empty.is_empty() => format!("define it under `[grids.{}]`", name.value),
-            help => help,
-        };
-        faults.push(Fault::error(UNKNOWN_GRID, name.span.clone(), message).help(help));
-        return None;
-    };
-    grid_of(definition, faults)
-}
-
-/// The grid that a definition describes.
-fn grid_of(definition: &GridDefinition, faults: &mut Vec<Fault>) -> Option<NamedGrid> {
-    let crs = known_crs(&definition.crs, faults)?;
-    let bounds = definition.bounds.as_ref().map(|bounds| bounds.value);
-    let tile = definition.tile.as_ref().map(|tile| tile.value);
-    Some(NamedGrid::new(crs, definition.resolution.value, bounds, definition.align, tile))
 }
 
 fn grid_like(path: &Spanned<String>, environment: &Environment, faults: &mut Vec<Fault>) -> Option<Grid> {

@@ -4,7 +4,7 @@
 //! remembered, so that the caller learns which bytes to fetch. Any number of threads may read at once.
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,6 +16,8 @@ use crate::raster::FileBytes;
 
 /// Where GDAL finds served files: `/vsigisrun/<number>/<name>`.
 pub(in crate::raster) const PREFIX: &str = "/vsigisrun/";
+/// The same for GDAL, which keeps the pointer.
+static C_PREFIX: &CStr = c"/vsigisrun/";
 
 #[cfg(target_os = "linux")]
 type Stat = libc::stat64;
@@ -125,13 +127,13 @@ struct Cursor {
 fn install() {
     static INSTALLED: OnceLock<()> = OnceLock::new();
     INSTALLED.get_or_init(|| {
-        let prefix = CString::new(PREFIX).expect("the prefix holds no zero byte");
         // SAFETY: the structure comes from GDAL's own allocator and is freed by it; GDAL copies it before the
-        // second call returns. The callbacks have the types that GDAL declares, and are there for ever.
+        // second call returns. The callbacks have the types that GDAL declares; they and the prefix are there
+        // for ever.
         unsafe {
             let callbacks = gdal_sys::VSIAllocFilesystemPluginCallbacksStruct();
             fill(&mut *callbacks);
-            let status = gdal_sys::VSIInstallPluginHandler(prefix.as_ptr(), callbacks);
+            let status = gdal_sys::VSIInstallPluginHandler(C_PREFIX.as_ptr(), callbacks);
             assert_eq!(status, 0, "the prefix is nobody else's");
             gdal_sys::VSIFreeFilesystemPluginCallbacksStruct(callbacks);
         }

@@ -41,6 +41,11 @@ impl Axis {
         Self { scale: snapped(scale, SLACK / length.max(1) as f64), shift: snapped(shift, SLACK), size }
     }
 
+    /// Source pixels a target pixel.
+    pub(super) fn scale(&self) -> f64 {
+        self.scale.abs()
+    }
+
     pub(super) fn is_identity(&self) -> bool {
         self.scale == 1.0 && self.shift == 0.0
     }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use ndarray::ArrayView2;
+use ndarray::{Array2, ArrayView2};
 
 use super::axis::Taps;
 use crate::raster::{Pixel, Resampling};
@@ -10,7 +10,7 @@ use crate::raster::{Pixel, Resampling};
 /// A source and how its pixels become one.
 pub(super) struct Reduction<'a, T> {
     pixels: ArrayView2<'a, T>,
-    mask: Option<ArrayView2<'a, u8>>,
+    mask: Option<&'a Array2<u8>>,
     resampling: Resampling,
     /// Values and weights of the target pixel at work.
     gathered: Vec<(T, f64)>,
@@ -19,7 +19,7 @@ pub(super) struct Reduction<'a, T> {
 impl<'a, T: Pixel> Reduction<'a, T> {
     pub(super) fn new(
         pixels: ArrayView2<'a, T>,
-        mask: Option<ArrayView2<'a, u8>>,
+        mask: Option<&'a Array2<u8>>,
         resampling: Resampling,
     ) -> Self {
         Self { pixels, mask, resampling, gathered: Vec::new() }

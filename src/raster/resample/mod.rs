@@ -8,15 +8,21 @@ mod kernel;
 use std::sync::Arc;
 
 use axis::{Axis, Taps};
-use ndarray::{ArcArray2, Array2, ArrayView2};
+use ndarray::{ArcArray2, Array2};
 
-use super::{Band, Grid, Pixel, Resampling, Validity, Window};
-use crate::with_pixels;
+use super::{Band, Crs, Grid, Pixel, Resampling, Validity, Window, crs};
+use crate::raster::with_pixels;
 
 /// Two grids whose pixels do not line up by rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the grids are rotated against each other")]
-pub struct Misaligned;
+pub enum Misaligned {
+    /// Their coordinates mean different things.
+    #[error("the grids are in different coordinate reference systems")]
+    Systems,
+    /// Their rows are not parallel, or one of them has no area.
+    #[error("the grids are rotated against each other")]
+    Rotated,
+}
 
 /// How the pixels of a target grid lie on a source grid of the same system.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,15 +33,18 @@ pub struct GridMap {
 }
 
 impl GridMap {
-    /// Measures how `target` lies on `source`. Both are in one system, which the caller has seen to.
+    /// Measures how `target` lies on `source`.
     ///
     /// # Errors
-    /// Grids that are rotated against each other, or flat.
+    /// Grids in two systems, rotated against each other, or flat.
     pub fn between(source: &Grid, target: &Grid) -> Result<GridMap, Misaligned> {
+        if !is_one_system(source.crs.as_ref(), target.crs.as_ref()) {
+            return Err(Misaligned::Systems);
+        }
         let [s, t] = [&source.geotransform, &target.geotransform];
         let determinant = s[1] * s[5] - s[2] * s[4];
         if determinant == 0.0 || !determinant.is_finite() {
-            return Err(Misaligned);
+            return Err(Misaligned::Rotated);
         }
         let to_source =
             |x: f64, y: f64| ((s[5] * x - s[2] * y) / determinant, (s[1] * y - s[4] * x) / determinant);
@@ -45,7 +54,7 @@ impl GridMap {
         let drifts = drift_down.abs() * target.width as f64 > axis::SLACK
             || drift_across.abs() * target.height as f64 > axis::SLACK;
         if drifts || across == 0.0 || down == 0.0 {
-            return Err(Misaligned);
+            return Err(Misaligned::Rotated);
         }
         let columns = Axis::new(across, col, source.width, target.width);
         let rows = Axis::new(down, row, source.height, target.height);
@@ -55,6 +64,11 @@ impl GridMap {
             rows,
             is_identity: is_same_size && columns.is_identity() && rows.is_identity(),
         })
+    }
+
+    /// How many source pixels a target pixel is wide and high.
+    pub fn scale(&self) -> (f64, f64) {
+        (self.columns.scale(), self.rows.scale())
     }
 
     /// Whether both grids have the same pixels.
@@ -81,7 +95,7 @@ impl GridMap {
         let rows = self.rows.taps(target.row, target.height, resampling, held.row);
         let mask = match &band.validity {
             Validity::All => None,
-            Validity::Mask(mask) => Some(mask.view()),
+            Validity::Mask(mask) => Some(mask.as_ref()),
         };
         let (pixels, valid) = with_pixels!(&band.pixels, array => {
             let (pixels, valid) = typed(array, mask, (&columns, &rows), resampling);
@@ -96,9 +110,28 @@ impl GridMap {
     }
 }
 
+/// The grid of the same area with other counts of columns and rows: that of an overview.
+pub fn coarser(grid: &Grid, (width, height): (u64, u64)) -> Grid {
+    let (across, down) = (grid.width as f64 / width as f64, grid.height as f64 / height as f64);
+    let g = &grid.geotransform;
+    Grid {
+        crs: grid.crs.clone(),
+        geotransform: [g[0], g[1] * across, g[2] * down, g[3], g[4] * across, g[5] * down],
+        width,
+        height,
+    }
+}
+
+fn is_one_system(one: Option<&Crs>, other: Option<&Crs>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => crs::is_same(one, other),
+        (one, other) => one == other,
+    }
+}
+
 fn typed<T: Pixel>(
     source: &ArcArray2<T>,
-    mask: Option<ArrayView2<'_, u8>>,
+    mask: Option<&Array2<u8>>,
     (columns, rows): (&[Taps], &[Taps]),
     resampling: Resampling,
 ) -> (ArcArray2<T>, Array2<u8>) {

@@ -105,6 +105,22 @@ fn a_south_up_source_is_turned() {
 #[test]
 fn rotated_grids_do_not_line_up() {
     let rotated = Grid { geotransform: [0.0, 8.0, 6.0, 0.0, 6.0, -8.0], ..grid(10.0, 4, 4) };
-    assert_eq!(GridMap::between(&rotated, &grid(10.0, 4, 4)), Err(Misaligned));
+    assert_eq!(GridMap::between(&rotated, &grid(10.0, 4, 4)), Err(Misaligned::Rotated));
     assert!(GridMap::between(&rotated, &rotated).unwrap().is_identity());
+}
+
+#[test]
+fn an_overview_covers_the_area_of_its_image() {
+    let overview = coarser(&grid(10.0, 5, 4), (2, 2));
+    assert_eq!(overview.to_crs(2.0, 2.0), (500_050.0, 3_999_960.0));
+    assert_eq!(GridMap::between(&grid(10.0, 5, 4), &overview).unwrap().scale(), (2.5, 2.0));
+}
+
+#[test]
+fn grids_of_two_systems_do_not_line_up() {
+    let named = |crs: Option<Crs>| Grid { crs, ..grid(10.0, 2, 2) };
+    let utm = |zone: u8| Some(crs::parse(&format!("EPSG:326{zone}")).unwrap());
+    assert_eq!(GridMap::between(&named(utm(32)), &named(utm(33))), Err(Misaligned::Systems));
+    assert_eq!(GridMap::between(&named(utm(32)), &named(None)), Err(Misaligned::Systems));
+    assert!(GridMap::between(&named(utm(32)), &named(utm(32))).unwrap().is_identity());
 }

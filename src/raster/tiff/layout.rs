@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     fn sizes(width: u64, height: u64, overviews: Overviews, format: Format) -> Vec<(usize, usize)> {
-        let settings = Settings { overviews, format, ..Settings::default() };
+        let settings = Settings { format, overviews, ..Settings::default() };
         levels(width, height, &settings).iter().map(|level| (level.width, level.height)).collect()
     }
 

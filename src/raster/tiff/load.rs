@@ -42,7 +42,7 @@ impl<'a, T: Sample> Source<'a, T> {
         let array = T::array(&band.pixels).expect("the form checked that all bands are of this type");
         for row in part.row..part.row + part.height {
             let start = out.len();
-            extend(out, array.row(row), part);
+            extend(out, &array.row(row), part);
             let mask = mask_row(&band.validity, row, part);
             if let Some(col) = self.mark(&mut out[start..], mask.as_deref()) {
                 return Err(self.refuse(band, part.col + col, row));
@@ -121,13 +121,9 @@ fn share_mask(one: &Band, other: &Band) -> bool {
 /// The first valid pixel that equals the value that marks missing ones.
 fn collision<T: Sample>(row: &[T], mask: Option<&[u8]>, nodata: T) -> Option<usize> {
     let is_valid = |col: usize| mask.is_none_or(|mask| mask[col] != 0);
-    let is_found = match mask {
-        None => row.iter().fold(false, |found, value| found | (*value == nodata)),
-        Some(mask) => row
-            .iter()
-            .zip(mask)
-            .fold(false, |found, (value, mask)| found | ((*value == nodata) & (*mask != 0))),
-    };
+    // Without an early end the compiler compares many pixels at once.
+    let found = |found: usize, value: &T| found + usize::from(*value == nodata);
+    let is_found = row.iter().fold(0, found) > 0;
     if is_found { (0..row.len()).find(|col| row[*col] == nodata && is_valid(*col)) } else { None }
 }
 
@@ -146,7 +142,7 @@ fn mask_row(validity: &Validity, row: usize, part: Part) -> Option<Cow<'_, [u8]>
     })
 }
 
-fn extend<T: Sample>(out: &mut Vec<T>, row: ArrayView1<'_, T>, part: Part) {
+fn extend<T: Sample>(out: &mut Vec<T>, row: &ArrayView1<'_, T>, part: Part) {
     match row.as_slice() {
         Some(row) => out.extend_from_slice(&row[part.col..part.col + part.width]),
         None => out.extend((part.col..part.col + part.width).map(|col| row[col])),

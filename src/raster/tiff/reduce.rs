@@ -60,7 +60,9 @@ impl<'a, T: Sample> Rows<'a, T> {
     fn halve(&self, how: Reduction, out: &mut [T]) {
         match how {
             Reduction::Nearest => {
-                out.iter_mut().zip(self.upper.iter().step_by(2)).for_each(|(out, value)| *out = *value)
+                for (out, value) in out.iter_mut().zip(self.upper.iter().step_by(2)) {
+                    *out = *value;
+                }
             }
             Reduction::Average => self.each(out, T::mean),
             Reduction::Mode => self.each(out, mode),

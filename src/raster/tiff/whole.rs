@@ -113,19 +113,22 @@ impl<'a, T: Sample> Whole<'a, T> {
         helpers: &dyn Helpers,
     ) -> Result<Output, TiffError> {
         let tiles = Level::tiles(&self.form.levels[level]);
-        let order = Ordered::new(tiles, output);
+        let ordered = Ordered::new(tiles, output);
+        let order = &ordered;
         std::thread::scope(|scope| {
             let idle = (0..most.min(tiles / 4)).map_while(|_| helpers.idle_core());
             let threads: Vec<_> = idle
-                .map(|core| scope.spawn(|| self.encode_tiles(level, &order, helpers, Some(core))))
+                .map(|core| {
+                    scope.spawn(move || self.encode_tiles(level, order, helpers, Some(core.as_ref())))
+                })
                 .collect();
-            let own = self.encode_tiles(level, &order, helpers, None);
+            let own = self.encode_tiles(level, order, helpers, None);
             threads.into_iter().fold(own, |result, thread| match thread.join() {
                 Ok(other) => result.and(other),
                 Err(panic) => std::panic::resume_unwind(panic),
             })
         })?;
-        Ok(order.into_taker())
+        Ok(ordered.into_taker())
     }
 
     /// Takes tiles until none is left, or somebody else wants the core.
@@ -134,10 +137,10 @@ impl<'a, T: Sample> Whole<'a, T> {
         level: usize,
         order: &Ordered<Output>,
         helpers: &dyn Helpers,
-        core: Option<Box<dyn Helper>>,
+        core: Option<&dyn Helper>,
     ) -> Result<(), TiffError> {
         let mut encoder = TileEncoder::new(self.form, self.missing)?;
-        while !core.as_ref().is_some_and(|core| core.is_wanted()) {
+        while !core.is_some_and(Helper::is_wanted) {
             let Some(claim) = order.claim() else { break };
             if helpers.is_cancelled() {
                 return Err(TiffError::Cancelled);

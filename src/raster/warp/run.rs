@@ -7,8 +7,8 @@ use super::point::PointKernel;
 use super::region::source_window;
 use super::scale::Scale;
 use super::{PixelMap, SourceImage, WarpError};
+use crate::raster::with_pixels;
 use crate::raster::{Band, Grid, Member, Resampling, Window};
-use crate::with_pixels;
 
 /// The warp of one image onto one target grid. It belongs to the thread that made it.
 pub struct Warp {

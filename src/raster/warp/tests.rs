@@ -42,7 +42,7 @@ fn cut(member: &Member, window: Window) -> Member {
     let mut part = member.clone();
     part.window = window;
     for band in &mut part.bands {
-        band.pixels = crate::with_pixels!(&band.pixels, array => Pixel::wrap(array.slice(slice).to_owned().into_shared()));
+        band.pixels = crate::raster::with_pixels!(&band.pixels, array => Pixel::wrap(array.slice(slice).to_owned().into_shared()));
         if let Validity::Mask(mask) = &band.validity {
             band.validity = Validity::Mask(Arc::new(mask.slice(slice).to_owned()));
         }
@@ -62,7 +62,7 @@ fn warped(member: &Member, target: &Grid, window: Window, resampling: Resampling
 }
 
 fn bits(pixels: &BandPixels, row: usize, col: usize) -> u64 {
-    crate::with_pixels!(pixels, array => array[(row, col)].to_f64().to_bits())
+    crate::raster::with_pixels!(pixels, array => array[(row, col)].to_f64().to_bits())
 }
 
 fn values(member: &Member, target: &Grid, resampling: Resampling) -> Vec<Option<f64>> {

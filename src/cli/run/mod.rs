@@ -1,0 +1,115 @@
+//! `gisrun PIPELINE`: load → plan → ledger → subscribers → engine → report → exit code.
+
+mod ledger;
+mod listeners;
+mod signals;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::cli::planned::{Named, Planned};
+use crate::cli::{Exit, RunRequest, output};
+use crate::engine::{self, Outcome, Services, Stop, StopReason};
+use crate::events::Event;
+use crate::machine::ProcessReading;
+use crate::plan::{self, Plan};
+use crate::raster;
+use crate::remote::{AccessRules, Client, ClientOptions, parse_raster_header};
+
+use listeners::Listeners;
+
+/// How often the use of everything is told.
+const SAMPLE_EVERY: Duration = Duration::from_secs(1);
+
+/// How long nothing may move before that is told.
+const STALL_AFTER: Duration = Duration::from_secs(60);
+
+/// The most threads that wait for sockets and clocks; the work on pixels has its own, under `cores`.
+const WAITING_THREADS: usize = 2;
+
+/// Runs a pipeline.
+pub fn run(request: &RunRequest) -> Exit {
+    let named = Named { path: &request.pipeline, sets: &request.sets, machine: request.machine };
+    let Some(planned) = named.plan() else { return Exit::BadInput };
+    raster::initialise(planned.plan.gdal_share());
+    let threads = WAITING_THREADS.min(planned.plan.machine.cores.value as usize);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();
+    let exit = match runtime {
+        Ok(runtime) => {
+            let exit = runtime.block_on(execute(request, planned));
+            // A thread that did not notice its cancellation is not waited for.
+            runtime.shutdown_background();
+            exit
+        }
+        Err(error) => Err(format!("cannot start threads: {error}")),
+    };
+    exit.unwrap_or_else(|message| {
+        output::complain(&format!("error: {message}"));
+        Exit::Aborted
+    })
+}
+
+async fn execute(request: &RunRequest, planned: Planned) -> Result<Exit, String> {
+    let Planned { written, plan } = planned;
+    let access =
+        AccessRules::compile(&written.access).map_err(|_| "the access rules do not hold".to_owned())?;
+    let memory = Arc::new(ledger::open(request, &plan).await?);
+    let listeners = Listeners::new(request, &plan)?;
+    let stop = Stop::default();
+    signals::listen(stop.clone(), plan.run.grace);
+    let plan = Arc::new(plan);
+    let services = Services {
+        emitter: listeners.emitter(),
+        client: Client::new(ClientOptions::default(), access, Some(parse_raster_header())),
+        memory: memory.clone(),
+        stop,
+        sample_every: SAMPLE_EVERY,
+        stall_after: STALL_AFTER,
+    };
+    let begun = Instant::now();
+    listeners.emitter().emit(|| started(&plan));
+    let outcome = engine::run(plan.clone(), services).await;
+    let exit = exit_of(&outcome);
+    listeners.emitter().emit(|| finished(&outcome, &plan, begun.elapsed(), exit));
+    let closed = memory.close(&outcome.limits).await;
+    ledger::clear_scratch(&plan);
+    listeners.conclude(request, &outcome);
+    closed.map_err(|error| error.to_string())?;
+    Ok(exit)
+}
+
+fn started(plan: &Plan) -> Event {
+    let run = chrono::Utc::now().format("%Y%m%dT%H%M%SZ").to_string();
+    Event::RunStarted {
+        version: 1,
+        program: concat!("gisrun ", env!("CARGO_PKG_VERSION")).into(),
+        pipeline: plan.pipeline.display().to_string(),
+        run,
+        outline: plan.outline(),
+    }
+}
+
+fn finished(outcome: &Outcome, plan: &Plan, took: Duration, exit: Exit) -> Event {
+    Event::RunFinished {
+        seconds: took.as_secs_f64(),
+        done: outcome.done,
+        failed: outcome.failed,
+        skipped: outcome.skipped,
+        cancelled: outcome.cancelled,
+        exit: exit.code(),
+        peak_resident: ProcessReading::now().peak_resident,
+        peak_reserved: outcome.peak_reserved,
+        memory_budget: plan.resource(plan::MEMORY).and_then(|memory| memory.limit.capacity()).unwrap_or(0),
+    }
+}
+
+fn exit_of(outcome: &Outcome) -> Exit {
+    match &outcome.stopped {
+        Some(StopReason::Signal(15)) => Exit::Terminated,
+        Some(StopReason::Signal(_)) => Exit::Interrupted,
+        Some(StopReason::NoInput(_)) => Exit::BadInput,
+        Some(StopReason::Aborted(_)) => Exit::Aborted,
+        None if outcome.failed > 0 => Exit::ItemsFailed,
+        None => Exit::Done,
+    }
+}

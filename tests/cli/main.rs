@@ -1,0 +1,16 @@
+//! The real program, as a person or a script meets it: exit codes, words, files.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what cannot be")]
+
+mod bad_input;
+mod diagnostics;
+mod interrupted;
+mod job;
+mod limits;
+mod outputs;
+mod record;
+mod resume;
+mod scene;
+mod served;
+#[path = "../support/server.rs"]
+mod server;

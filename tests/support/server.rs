@@ -1,0 +1,207 @@
+//! A small HTTP server on loopback: it serves the files of a folder, with ranges, one request a connection.
+//!
+//! It keeps a log of what it was asked, and can hold back its answers until it is told to let them go, so that tests wait
+//! for conditions instead of time.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// More connections at once than any client here opens.
+const MOST_CONNECTIONS: usize = 64;
+
+/// How long a condition may take; it is a bound for broken runs, not a time that is waited for.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running server. It ends with the process.
+pub struct Server {
+    address: SocketAddr,
+    state: Arc<State>,
+}
+
+struct State {
+    folder: PathBuf,
+    traffic: Mutex<Traffic>,
+    changed: Condvar,
+}
+
+/// What is going on.
+#[derive(Default)]
+pub struct Traffic {
+    /// Each request that came in, in order.
+    pub requests: Vec<Request>,
+    /// Requests that wait for their answer.
+    pub held: usize,
+    /// Requests that are worked on.
+    pub open: usize,
+    /// The most that were worked on at once.
+    pub most_open: usize,
+    holds: Option<fn(&Request) -> bool>,
+}
+
+/// What a client asks for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub method: String,
+    pub path: String,
+    /// How often the path was asked for, this time included.
+    pub nth: usize,
+    range: Option<String>,
+}
+
+impl Server {
+    /// Serves `folder` on any free port.
+    pub fn start(folder: &Path) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = listener.local_addr()?;
+        let state =
+            Arc::new(State { folder: folder.to_owned(), traffic: Mutex::default(), changed: Condvar::new() });
+        let accepting = state.clone();
+        thread::spawn(move || accepting.accept(&listener));
+        Ok(Self { address, state })
+    }
+
+    /// The address of a file.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}/{path}", self.address)
+    }
+
+    /// From now on the answers to these requests wait.
+    pub fn hold(&self, which: fn(&Request) -> bool) {
+        self.state.lock().holds = Some(which);
+    }
+
+    /// All waiting answers go, and later ones do not wait.
+    pub fn release(&self) {
+        self.state.lock().holds = None;
+        self.state.changed.notify_all();
+    }
+
+    /// Waits until the traffic is as wanted, and gives what `look` made of it. Panics when it never comes to be.
+    pub fn wait_until<T>(&self, wanted: &str, mut look: impl FnMut(&Traffic) -> Option<T>) -> T {
+        let mut traffic = self.state.lock();
+        loop {
+            if let Some(seen) = look(&traffic) {
+                return seen;
+            }
+            let (next, waited) =
+                self.state.changed.wait_timeout(traffic, PATIENCE).unwrap_or_else(PoisonError::into_inner);
+            assert!(!waited.timed_out(), "the server waits for {wanted} in vain: {:?}", next.requests);
+            traffic = next;
+        }
+    }
+
+    /// What was asked up to now.
+    pub fn requests(&self) -> Vec<Request> {
+        self.state.lock().requests.clone()
+    }
+}
+
+impl State {
+    fn lock(&self) -> MutexGuard<'_, Traffic> {
+        self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn accept(self: Arc<Self>, listener: &TcpListener) {
+        for connection in listener.incoming().flatten() {
+            let mut traffic = self.lock();
+            while traffic.open >= MOST_CONNECTIONS {
+                traffic = self.changed.wait(traffic).unwrap_or_else(PoisonError::into_inner);
+            }
+            traffic.open += 1;
+            traffic.most_open = traffic.most_open.max(traffic.open);
+            drop(traffic);
+            let state = self.clone();
+            thread::spawn(move || {
+                // A client that goes away is its own affair.
+                state.converse(connection).unwrap_or_default();
+                state.lock().open -= 1;
+                state.changed.notify_all();
+            });
+        }
+    }
+
+    fn converse(&self, connection: TcpStream) -> io::Result<()> {
+        let Some(mut request) = Request::read(&connection)? else { return Ok(()) };
+        let mut traffic = self.lock();
+        request.nth = 1 + traffic.requests.iter().filter(|earlier| earlier.path == request.path).count();
+        traffic.requests.push(request.clone());
+        if traffic.holds.is_some_and(|holds| holds(&request)) {
+            self.wait_for_release(traffic);
+        } else {
+            drop(traffic);
+        }
+        self.changed.notify_all();
+        self.answer(&request, connection)
+    }
+
+    fn wait_for_release(&self, mut traffic: MutexGuard<'_, Traffic>) {
+        traffic.held += 1;
+        self.changed.notify_all();
+        while traffic.holds.is_some() {
+            traffic = self.changed.wait(traffic).unwrap_or_else(PoisonError::into_inner);
+        }
+        traffic.held -= 1;
+    }
+
+    fn answer(&self, request: &Request, mut to: TcpStream) -> io::Result<()> {
+        let name = request.path.trim_start_matches('/');
+        let file = if name.contains("..") { None } else { fs::read(self.folder.join(name)).ok() };
+        let Some(file) = file else {
+            return to.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        };
+        let size = file.len();
+        let (status, part) = match request.range(size) {
+            None => ("200 OK".to_owned(), 0..size),
+            Some(part) => (
+                format!("206 Partial Content\r\nContent-Range: bytes {}-{}/{size}", part.start, part.end - 1),
+                part,
+            ),
+        };
+        write!(
+            to,
+            "HTTP/1.1 {status}\r\nContent-Length: {}\r\nContent-Type: image/tiff\r\nAccept-Ranges: bytes\r\n\
+             ETag: \"{size}\"\r\nConnection: close\r\n\r\n",
+            part.len()
+        )?;
+        if request.method == "HEAD" { Ok(()) } else { to.write_all(&file[part]) }
+    }
+}
+
+impl Request {
+    fn read(from: &TcpStream) -> io::Result<Option<Self>> {
+        let mut lines = BufReader::new(from).lines();
+        let Some(first) = lines.next().transpose()? else { return Ok(None) };
+        let mut words = first.split(' ').map(str::to_owned);
+        let (Some(method), Some(path)) = (words.next(), words.next()) else { return Ok(None) };
+        let mut range = None;
+        for line in lines {
+            let line = line?;
+            match line.split_once(':') {
+                Some((name, value)) if name.eq_ignore_ascii_case("range") => {
+                    range = Some(value.trim().to_owned())
+                }
+                Some(_) => {}
+                None => break,
+            }
+        }
+        Ok(Some(Self { method, path, nth: 1, range }))
+    }
+
+    /// The part of a file of this size that is asked for: `bytes=0-99`, `bytes=100-` or `bytes=-100`.
+    fn range(&self, size: usize) -> Option<Range<usize>> {
+        let (from, to) = self.range.as_ref()?.strip_prefix("bytes=")?.split_once('-')?;
+        let part = match (from.parse::<usize>(), to.parse::<usize>()) {
+            (Ok(from), Ok(to)) => from..size.min(to + 1),
+            (Ok(from), Err(_)) => from..size,
+            (Err(_), Ok(last)) => size.saturating_sub(last)..size,
+            (Err(_), Err(_)) => return None,
+        };
+        (part.start < part.end).then_some(part)
+    }
+}
