@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use crate::contract::Failure;
 use crate::raster::Grid;
-use crate::raster::polygons::{GridPolygons, PolygonLayer};
+use crate::raster::polygons::{GridPolygons, Polygon, PolygonLayer};
 
 /// A vector file, opened when it is first needed.
 #[derive(Debug)]
@@ -26,7 +26,16 @@ impl PolygonFile {
         Self { path: folder.join(path), id_field, layer: OnceLock::new(), placed: Mutex::default() }
     }
 
-    /// A file that cannot be used fails every item alike, so it ends the run.
+    /// The polygons in the file's order. A file that cannot be used fails every item alike, so it ends the run.
+    pub(super) fn polygons(&self) -> Result<&[Polygon], Failure> {
+        Ok(self.layer()?.polygons())
+    }
+
+    /// How many polygons there are, where the file was read already.
+    pub(super) fn known_count(&self) -> Option<usize> {
+        self.layer.get()?.as_ref().ok().map(|layer| layer.polygons().len())
+    }
+
     fn layer(&self) -> Result<&PolygonLayer, Failure> {
         let read =
             || PolygonLayer::read(&self.path, self.id_field.as_deref()).map_err(|error| error.to_string());
