@@ -44,7 +44,8 @@ struct Wish {
 
 impl Wish {
     fn of(stages: &[StagePlan], into: &[usize]) -> Self {
-        let mut wish = Self { stage: into[0], is_blamed: false, headers: false, sizes: false, assets: Some(Vec::new()) };
+        let mut wish =
+            Self { stage: into[0], is_blamed: false, headers: false, sizes: false, assets: Some(Vec::new()) };
         let mut ahead: Vec<usize> = into.to_vec();
         while let Some(index) = ahead.pop() {
             let stage = &stages[index];

@@ -137,7 +137,13 @@ impl Op for Composite {
             names.iter().map(|name| self.band_shape(name, &input.members)).collect::<Result<_, _>>()?;
         let window = bounding(input.members.iter().map(|member| member.window));
         let grid = Arc::new(grid.clone());
-        Ok(Shape::raster(vec![MemberShape { id: item.id.as_str().into(), grid, window, bands, placement: Placement::Affine }]))
+        Ok(Shape::raster(vec![MemberShape {
+            id: item.id.as_str().into(),
+            grid,
+            window,
+            bands,
+            placement: Placement::Affine,
+        }]))
     }
 
     fn region(&self, wanted: &[Window], input: &Shape, _output: &Shape) -> Result<Vec<Window>, Failure> {

@@ -360,6 +360,7 @@ impl Bench {
             client: Client::default(),
             memory: Arc::new(Memory::none()),
             stop: self.stop.clone(),
+            workers: None,
             sample_every: Duration::from_secs(600),
             stall_after: Duration::from_secs(60),
         }

@@ -159,7 +159,6 @@ fn conflict(key: &str, place: &Span, other: &str, other_place: &Span) -> Fault {
         .help(format!("remove `{key}` or `{other}`"))
 }
 
-
 fn checked_bounds(bounds: &Spanned<[f64; 4]>, faults: &mut Vec<Fault>) -> Option<[f64; 4]> {
     let [west, south, east, north] = bounds.value;
     let is_area = west < east && south < north && bounds.value.iter().all(|bound| bound.is_finite());
