@@ -72,6 +72,18 @@ impl Job {
         Running(self.command().stderr(Stdio::piped()).spawn().unwrap())
     }
 
+    fn record(&self) -> String {
+        fs::read_to_string(self.path(".gisrun/job.run.jsonl")).unwrap_or_default()
+    }
+
+    /// What the first item was admitted with, in bytes.
+    fn reserved(&self) -> u64 {
+        let record = self.record();
+        let admitted = record.lines().find(|line| line.contains("item_admitted")).unwrap();
+        let event: serde_json::Value = serde_json::from_str(admitted).unwrap();
+        event["reserved"].as_u64().unwrap()
+    }
+
     fn outputs(&self) -> Vec<(String, Vec<u8>)> {
         let Ok(entries) = fs::read_dir(self.path("out")) else { return Vec::new() };
         let file =
@@ -98,12 +110,19 @@ impl Running {
     }
 
     fn first_worker(&mut self) -> i32 {
-        let begun = Instant::now();
         loop {
             if let Some(worker) = self.workers().first() {
                 return *worker;
             }
-            assert!(begun.elapsed() < PATIENCE && self.0.try_wait().unwrap().is_none(), "no worker was seen");
+            assert!(self.0.try_wait().unwrap().is_none(), "the run ended before a worker was seen");
+        }
+    }
+
+    fn wait_until(&mut self, is_so: impl Fn() -> bool) {
+        let begun = Instant::now();
+        while !is_so() {
+            assert!(begun.elapsed() < PATIENCE && self.0.try_wait().unwrap().is_none(), "it never is so");
+            std::thread::yield_now();
         }
     }
 
@@ -118,7 +137,8 @@ fn kill(process: i32, signal: Signal) {
     let pid = Pid::from_raw(process).unwrap();
     let begun = Instant::now();
     while is_running(process) {
-        drop(kill_process(pid, signal));
+        // It may be gone by now.
+        let _ = kill_process(pid, signal);
         assert!(begun.elapsed() < PATIENCE, "{process} lives on");
         std::thread::yield_now();
     }
@@ -139,6 +159,8 @@ fn the_bytes_are_those_of_threads() {
     let outputs = processes.outputs();
     assert_eq!(outputs.len(), 3);
     assert!(outputs == threads.outputs(), "the files differ");
+    // Two bands of 200 × 150 float32 pixels with masks go into the last stage, and are held twice now.
+    assert!(processes.reserved() >= threads.reserved() + 2 * 200 * 150 * (4 + 1));
 }
 
 #[test]
@@ -191,13 +213,9 @@ fn ending_a_run_at_once_ends_its_workers() {
     kill_process(pid, Signal::STOP).unwrap();
     let run = Pid::from_child(&running.0);
     kill_process(run, Signal::INT).unwrap();
-    let begun = Instant::now();
-    while running.0.try_wait().unwrap().is_none() {
-        // One signal stops admission, another the work.
-        drop(kill_process(run, Signal::INT));
-        std::thread::sleep(Duration::from_millis(200));
-        assert!(begun.elapsed() < PATIENCE, "the run goes on");
-    }
+    running.wait_until(|| job.record().contains("\"event\":\"stopping\""));
+    // The first signal stopped admission, the second ends the work.
+    kill_process(run, Signal::INT).unwrap();
     assert_eq!(running.end().0.code(), Some(130));
     assert!(!is_running(worker));
 }

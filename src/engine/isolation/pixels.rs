@@ -5,8 +5,7 @@ use std::io::{self, Read, Write};
 use ndarray::{ArrayBase, Data, Ix2};
 
 use super::frame::read_bytes;
-use crate::raster::{BandPixels, DataType, Pixel, with_pixel_type};
-use crate::with_pixels;
+use crate::raster::{BandPixels, DataType, Pixel, with_pixel_type, with_pixels};
 
 /// How many pixels are turned into bytes at once.
 const BATCH: usize = 1 << 14;
