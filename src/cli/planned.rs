@@ -9,6 +9,7 @@ use crate::contract::Registry;
 use crate::machine::{self, Machine, Overrides};
 use crate::ops;
 use crate::plan::{self, Plan};
+use crate::remote::AccessRules;
 
 /// What the arguments say of a pipeline.
 pub(super) struct Named<'a> {
@@ -31,7 +32,9 @@ impl Named<'_> {
         let mut plan = None;
         if let Some(written) = &file.loaded.pipeline {
             let (resolved, faults) = plan::resolve(written, registry, &machine);
+            let access = AccessRules::compile(&written.access).err().unwrap_or_default();
             file.loaded.add(faults);
+            file.loaded.add(access);
             plan = resolved;
         }
         (file, plan)

@@ -1,11 +1,10 @@
 //! `gisrun schema`: the schema of the language with the options of every op.
 
-use serde_json::Value as Json;
-
 use crate::cli::{Exit, output};
 use crate::config::{OpPart, Parts, Schema, generator};
 use crate::contract::Registry;
 use crate::ops;
+use crate::remote::AccessOptions;
 
 /// The schema of pipelines that use the ops of a registry.
 pub fn compile(registry: &Registry) -> Schema {
@@ -15,7 +14,9 @@ pub fn compile(registry: &Registry) -> Schema {
         summary: entry.summary.to_owned(),
         options: (entry.schema)(&mut generator).to_value(),
     });
-    Schema::new(&Parts { access: Json::Null, ops: ops.collect() })
+    let ops = ops.collect();
+    let access = generator.subschema_for::<AccessOptions>().to_value();
+    Schema::new(&Parts { access, ops })
 }
 
 /// The text of `schema/gisrun.schema.json`.

@@ -242,6 +242,16 @@ impl Payload {
         }
     }
 
+    /// The local files that it refers to.
+    pub fn local_files(&self) -> Arc<[PathBuf]> {
+        let Payload::Assets(sets) = self else { return Arc::default() };
+        let paths = sets.iter().flat_map(|set| &set.assets).filter_map(|asset| match &asset.location {
+            Location::Local(path) => Some(path.clone()),
+            Location::Remote(_) => None,
+        });
+        paths.collect()
+    }
+
     /// The port that carries it.
     pub fn port(&self) -> Port {
         match self {

@@ -61,8 +61,16 @@ impl Part {
                 member.id
             )));
         }
+        Part::within(held, window).map_err(|failure| failure.within(format_args!("`{}`", member.id)))
+    }
+
+    /// The part of one window that another is.
+    ///
+    /// # Errors
+    /// A window that is not a part.
+    pub(super) fn within(held: &Window, window: &Window) -> Result<Part, Failure> {
         if !contains(held, window) {
-            return Err(Failure::item(format!("`{}`: {window} is wanted, {held} is there", member.id)));
+            return Err(Failure::item(format!("{window} is wanted, {held} is there")));
         }
         Ok(Part {
             first: ((window.row - held.row) * held.width + window.col - held.col) as usize,

@@ -105,14 +105,25 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Sends SIGINT.
-    pub(crate) fn interrupt(&self) {
+    /// Sends SIGINT, and waits until the program says that it stops.
+    pub(crate) fn interrupt(&mut self) {
+        self.send_interrupt();
+        self.wait_for_words("stopping (interrupted)");
+    }
+
+    /// Sends SIGINT again once the first has done its work; two at once would count as one.
+    pub(crate) fn interrupt_twice(&mut self) {
+        self.interrupt();
+        self.send_interrupt();
+    }
+
+    fn send_interrupt(&self) {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
     }
 
     /// Reads what the program says until a line has these words.
     #[track_caller]
-    pub(crate) fn wait_for_words(&mut self, words: &str) {
+    fn wait_for_words(&mut self, words: &str) {
         let said = BufReader::new(self.child.stderr.as_mut().unwrap()).lines();
         let mut before = Vec::new();
         for line in said.map(Result::unwrap) {

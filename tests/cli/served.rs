@@ -51,8 +51,13 @@ pub(crate) fn names(count: usize) -> Vec<String> {
 
 /// A folder of meadows with these names, and a server for it.
 pub(crate) fn serve(job: &Job, names: &[String]) -> Server {
+    serve_scenes(job, names, &Scene::meadow())
+}
+
+/// A folder of copies of a scene with these names, and a server for it.
+pub(crate) fn serve_scenes(job: &Job, names: &[String], scene: &Scene) -> Server {
     for name in names {
-        Scene::meadow().write(&job.path(&format!("served/{name}.tif")));
+        scene.write(&job.path(&format!("served/{name}.tif")));
     }
     Server::start(&job.path("served")).unwrap()
 }

@@ -33,15 +33,25 @@ struct State {
 /// What is going on.
 #[derive(Default)]
 pub struct Traffic {
-    /// Each request that came in, in order: `GET /a.tif`.
-    pub requests: Vec<String>,
+    /// Each request that came in, in order.
+    pub requests: Vec<Request>,
     /// Requests that wait for their answer.
     pub held: usize,
     /// Requests that are worked on.
     pub open: usize,
     /// The most that were worked on at once.
     pub most_open: usize,
-    is_holding: bool,
+    holds: Option<fn(&Request) -> bool>,
+}
+
+/// What a client asks for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub method: String,
+    pub path: String,
+    /// How often the path was asked for, this time included.
+    pub nth: usize,
+    range: Option<String>,
 }
 
 impl Server {
@@ -61,14 +71,14 @@ impl Server {
         format!("http://{}/{path}", self.address)
     }
 
-    /// From now on answers wait.
-    pub fn hold(&self) {
-        self.state.lock().is_holding = true;
+    /// From now on the answers to these requests wait.
+    pub fn hold(&self, which: fn(&Request) -> bool) {
+        self.state.lock().holds = Some(which);
     }
 
     /// All waiting answers go, and later ones do not wait.
     pub fn release(&self) {
-        self.state.lock().is_holding = false;
+        self.state.lock().holds = None;
         self.state.changed.notify_all();
     }
 
@@ -87,7 +97,7 @@ impl Server {
     }
 
     /// What was asked up to now.
-    pub fn requests(&self) -> Vec<String> {
+    pub fn requests(&self) -> Vec<Request> {
         self.state.lock().requests.clone()
     }
 }
@@ -117,22 +127,26 @@ impl State {
     }
 
     fn converse(&self, connection: TcpStream) -> io::Result<()> {
-        let Some(request) = Request::read(&connection)? else { return Ok(()) };
-        self.lock().requests.push(format!("{} {}", request.method, request.path));
+        let Some(mut request) = Request::read(&connection)? else { return Ok(()) };
+        let mut traffic = self.lock();
+        request.nth = 1 + traffic.requests.iter().filter(|earlier| earlier.path == request.path).count();
+        traffic.requests.push(request.clone());
+        if traffic.holds.is_some_and(|holds| holds(&request)) {
+            self.wait_for_release(traffic);
+        } else {
+            drop(traffic);
+        }
         self.changed.notify_all();
-        self.wait_for_release();
         self.answer(&request, connection)
     }
 
-    fn wait_for_release(&self) {
-        let mut traffic = self.lock();
+    fn wait_for_release(&self, mut traffic: MutexGuard<'_, Traffic>) {
         traffic.held += 1;
         self.changed.notify_all();
-        while traffic.is_holding {
+        while traffic.holds.is_some() {
             traffic = self.changed.wait(traffic).unwrap_or_else(PoisonError::into_inner);
         }
         traffic.held -= 1;
-        self.changed.notify_all();
     }
 
     fn answer(&self, request: &Request, mut to: TcpStream) -> io::Result<()> {
@@ -159,12 +173,6 @@ impl State {
     }
 }
 
-struct Request {
-    method: String,
-    path: String,
-    range: Option<String>,
-}
-
 impl Request {
     fn read(from: &TcpStream) -> io::Result<Option<Self>> {
         let mut lines = BufReader::new(from).lines();
@@ -182,7 +190,7 @@ impl Request {
                 None => break,
             }
         }
-        Ok(Some(Self { method, path, range }))
+        Ok(Some(Self { method, path, nth: 1, range }))
     }
 
     /// The part of a file of this size that is asked for: `bytes=0-99`, `bytes=100-` or `bytes=-100`.

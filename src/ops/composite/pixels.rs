@@ -10,11 +10,11 @@ use crate::contract::{ComputeContext, Failure};
 use crate::ops::blocks::{BLOCK, for_each_block};
 use crate::raster::reduce::{Layer, Reduce, choose, compute, select};
 use crate::raster::statistics::Sample;
+use crate::raster::with_pixels;
 use crate::raster::{
     Band, BandDescription, BandPixels, DataType, Encoding, Neighbour, Pixel, Validity, Window, row_order,
     with_pixel_type,
 };
-use crate::with_pixels;
 
 /// Pixels of a strip at most: those of a hundred members stay in the second-level cache or near it.
 pub(super) const STRIP: usize = 2048;

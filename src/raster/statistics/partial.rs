@@ -1,8 +1,8 @@
 //! The mergeable part of statistics: all but percentiles.
 
 use super::{Histogram, Moments, Region, Sample};
+use crate::raster::with_pixels;
 use crate::raster::{Band, row_order};
-use crate::with_pixels;
 
 /// Statistics of some pixels of one band. Merging those of the parts gives those of the whole, to the bit.
 #[derive(Clone, Debug)]

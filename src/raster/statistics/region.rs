@@ -1,8 +1,8 @@
 //! The pixels of a band that statistics are made of.
 
 use super::{CHUNK, Sample, keep_counted};
+use crate::raster::with_pixels;
 use crate::raster::{Band, row_order};
-use crate::with_pixels;
 
 /// Stretches of the pixels of a band, counted row by row, and how much each pixel counts.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -54,15 +54,21 @@ pub fn encoded_bound(settings: &Settings, extent: &Extent) -> u64 {
     header + extent.tiles(settings) * tile
 }
 
-/// How many threads beside the first are worth their memory: one for every 16 tiles, at most 7.
+/// How many threads beside the first are worth their memory: one for every 16 tiles, at most 7, and no more than take an
+/// eighth of what input and output hold.
 pub fn helpers_for(settings: &Settings, extent: &Extent) -> usize {
-    (extent.tiles(settings) / 16).min(7) as usize
+    let tiles = extent.tiles(settings);
+    let held = 2 * tiles * extent.tile(settings);
+    (tiles / 16).min(7).min(held / 8 / thread_bytes(settings, extent)) as usize
 }
+
+/// Stacks of threads, and what an allocator keeps of small things.
+const OVERHEAD: u64 = 2 << 20;
 
 /// Memory beside input and output while a whole raster is encoded. The raw overviews need none of their own: they are
 /// dropped as the output, which is at least as large as they are in the worst case, grows.
 pub fn working_bytes(settings: &Settings, extent: &Extent) -> u64 {
-    (1 + helpers_for(settings, extent) as u64) * thread_bytes(settings, extent)
+    OVERHEAD + (1 + helpers_for(settings, extent) as u64) * thread_bytes(settings, extent)
 }
 
 /// One thread's buffers: the tile as pixels, as bytes and compressed, and what the codec keeps.
@@ -77,7 +83,7 @@ fn thread_bytes(settings: &Settings, extent: &Extent) -> u64 {
 pub fn window_working_bytes(settings: &Settings, extent: &Extent) -> u64 {
     let tile =
         extent.tile(settings) + if extent.may_need_mask() { (settings.block as u64).pow(2) } else { 0 };
-    thread_bytes(settings, extent) + 3 * tile
+    OVERHEAD + thread_bytes(settings, extent) + 3 * tile
 }
 
 /// Scratch disk for an assembly, estimated: compressed tiles and the finished file side by side at half the raw size
