@@ -370,6 +370,7 @@ impl Bench {
             client: Client::default(),
             memory: Arc::new(Memory::none()),
             stop: self.stop.clone(),
+            workers: None,
             sample_every: Duration::from_mins(10),
             stall_after: Duration::from_mins(1),
         }
