@@ -8,9 +8,11 @@ mod encode;
 mod exec;
 mod fetch;
 mod file_pattern;
+mod filter;
 mod glob;
 mod list;
 mod list_file;
+mod list_values;
 mod listed;
 mod mask;
 mod named_grid;
@@ -18,6 +20,7 @@ mod number;
 mod polygons;
 mod rasters;
 mod read;
+mod stac;
 mod stats;
 mod takeover;
 #[cfg(test)]
@@ -32,6 +35,8 @@ use crate::contract::{OpEntry, Registry};
 static TABLE: &[OpEntry] = &[
     list::ENTRY,
     glob::ENTRY,
+    stac::ENTRY,
+    filter::ENTRY,
     window::ENTRY,
     fetch::ENTRY,
     read::ENTRY,
@@ -41,8 +46,8 @@ static TABLE: &[OpEntry] = &[
     composite::ENTRY,
     stats::ENTRY,
     encode::ENTRY,
-    exec::ENTRY,
     write::ENTRY,
+    exec::ENTRY,
 ];
 
 /// The ops of the program.

@@ -46,7 +46,7 @@ fn windows(whole: &Member, size: u64) -> Vec<Item> {
             let mut part = item(vec![Member { window, bands, ..whole.clone() }]);
             part.id = format!("scene/{row}/{col}").into();
             part.lineage.parent = Some("scene".into());
-            part.lineage.position = Some((row, col));
+            part.lineage.position = Some((row as i64, col as i64));
             windows.push(part);
         }
     }
