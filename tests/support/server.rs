@@ -37,10 +37,11 @@ pub struct Traffic {
     pub requests: Vec<Request>,
     /// Requests that wait for their answer.
     pub held: usize,
-    /// Requests that are worked on.
+    /// Requests whose answer has not begun.
     pub open: usize,
-    /// The most that were worked on at once.
+    /// The most that were open at once.
     pub most_open: usize,
+    connections: usize,
     holds: Option<fn(&Request) -> bool>,
 }
 
@@ -110,17 +111,16 @@ impl State {
     fn accept(self: Arc<Self>, listener: &TcpListener) {
         for connection in listener.incoming().flatten() {
             let mut traffic = self.lock();
-            while traffic.open >= MOST_CONNECTIONS {
+            while traffic.connections >= MOST_CONNECTIONS {
                 traffic = self.changed.wait(traffic).unwrap_or_else(PoisonError::into_inner);
             }
-            traffic.open += 1;
-            traffic.most_open = traffic.most_open.max(traffic.open);
+            traffic.connections += 1;
             drop(traffic);
             let state = self.clone();
             thread::spawn(move || {
                 // A client that goes away is its own affair.
                 state.converse(connection).unwrap_or_default();
-                state.lock().open -= 1;
+                state.lock().connections -= 1;
                 state.changed.notify_all();
             });
         }
@@ -131,22 +131,26 @@ impl State {
         let mut traffic = self.lock();
         request.nth = 1 + traffic.requests.iter().filter(|earlier| earlier.path == request.path).count();
         traffic.requests.push(request.clone());
+        traffic.open += 1;
+        traffic.most_open = traffic.most_open.max(traffic.open);
         if traffic.holds.is_some_and(|holds| holds(&request)) {
-            self.wait_for_release(traffic);
-        } else {
-            drop(traffic);
+            traffic = self.wait_for_release(traffic);
         }
+        // Before the answer: whoever has it may ask again at once.
+        traffic.open -= 1;
+        drop(traffic);
         self.changed.notify_all();
         self.answer(&request, connection)
     }
 
-    fn wait_for_release(&self, mut traffic: MutexGuard<'_, Traffic>) {
+    fn wait_for_release<'a>(&self, mut traffic: MutexGuard<'a, Traffic>) -> MutexGuard<'a, Traffic> {
         traffic.held += 1;
         self.changed.notify_all();
         while traffic.holds.is_some() {
             traffic = self.changed.wait(traffic).unwrap_or_else(PoisonError::into_inner);
         }
         traffic.held -= 1;
+        traffic
     }
 
     fn answer(&self, request: &Request, mut to: TcpStream) -> io::Result<()> {
