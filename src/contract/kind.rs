@@ -70,7 +70,17 @@ pub trait Regroup: Send + Sync {
         &self,
         items: Vec<Item>,
         context: TransferContext,
-    ) -> BoxFuture<'static, Result<Vec<Item>, Failure>>;
+    ) -> BoxFuture<'static, Result<Regrouped, Failure>>;
+}
+
+/// What became of all items.
+#[derive(Debug, Default)]
+pub struct Regrouped {
+    /// The groups, in their order.
+    pub groups: Vec<Item>,
+    /// The items that are in no group because something that they are grouped by is missing: their place in the list, and
+    /// why.
+    pub failed: Vec<(usize, Failure)>,
 }
 
 /// Puts the windows of a parent together.

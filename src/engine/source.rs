@@ -8,7 +8,7 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use tokio::time::Instant;
 
-use crate::contract::{Expand, Failure, Item, Regroup, Source, SourceContext, TransferContext, blocking};
+use crate::contract::{Expand, Failure, Item, Regroup, Regrouped, Source, SourceContext, TransferContext, blocking};
 use crate::engine::attempt::{Attempt, persist};
 use crate::engine::journey::{Brood, Ending, Homecoming, Journey, Parcel};
 use crate::engine::outlets::{Outlets, Places};
@@ -217,15 +217,18 @@ pub(crate) async fn regroup(
         let context = contexts::transfer(&shared, stage, &parcel, &attempt.cancel);
         let work = op.regroup(items.clone(), context);
         async move {
-            let groups = work.await?;
+            let regrouped = work.await?;
             drop(attempt);
-            Ok((groups, 0))
+            Ok((regrouped, 0))
         }
     })
     .await;
     drop(parcel);
     match made {
-        Ok(groups) => {
+        Ok(Regrouped { groups, failed }) => {
+            for (index, failure) in failed {
+                shared.fail(&members[index].journey, stage, failure);
+            }
             for member in members.drain(..) {
                 member.journey.end(Ending::Absorbed);
             }

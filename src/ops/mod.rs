@@ -10,6 +10,7 @@ mod fetch;
 mod file_pattern;
 mod filter;
 mod glob;
+mod group;
 mod list;
 mod list_file;
 mod list_values;
@@ -37,6 +38,7 @@ static TABLE: &[OpEntry] = &[
     glob::ENTRY,
     stac::ENTRY,
     filter::ENTRY,
+    group::ENTRY,
     window::ENTRY,
     fetch::ENTRY,
     read::ENTRY,

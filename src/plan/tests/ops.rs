@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use crate::config::{self, Fault, OpPart, Parts, Value, ValueKind};
 use crate::contract::{
     Assemble, Assembly, BandNames, Compute, ComputeContext, Environment, Expand, Failure, Gather, Gathering,
-    Item, Kind, Members, Op, OpEntry, Port, Registry, Regroup, Shape, Source, SourceContext, Take, Transfer,
+    Item, Kind, Members, Op, OpEntry, Port, Registry, Regroup, Regrouped, Shape, Source, SourceContext, Take, Transfer,
     TransferContext,
 };
 
@@ -176,7 +176,7 @@ impl Expand for Idle {
 }
 
 impl Regroup for Idle {
-    fn regroup(&self, _: Vec<Item>, _: TransferContext) -> BoxFuture<'static, Result<Vec<Item>, Failure>> {
+    fn regroup(&self, _: Vec<Item>, _: TransferContext) -> BoxFuture<'static, Result<Regrouped, Failure>> {
         unreachable!("{NEVER}")
     }
 }
