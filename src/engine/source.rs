@@ -8,7 +8,9 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use tokio::time::Instant;
 
-use crate::contract::{Expand, Failure, Item, Regroup, Regrouped, Source, SourceContext, TransferContext, blocking};
+use crate::contract::{
+    Expand, Failure, Item, Regroup, Regrouped, Source, SourceContext, TransferContext, blocking,
+};
 use crate::engine::attempt::{Attempt, persist};
 use crate::engine::journey::{Brood, Ending, Homecoming, Journey, Parcel};
 use crate::engine::outlets::{Outlets, Places};

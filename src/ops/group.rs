@@ -15,10 +15,10 @@ use serde_json::Value as Json;
 
 use self::membership::{Member, groups};
 use self::options::{By, GroupOptions, Key, Order, compile};
+use crate::config::Value;
 use crate::contract::{
     Environment, Failure, Item, Kind, Op, OpEntry, Port, Regroup, Regrouped, Shape, Take, TransferContext,
 };
-use crate::config::Value;
 use crate::events::FailureClass;
 
 /// The line of the table.

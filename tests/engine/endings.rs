@@ -240,7 +240,7 @@ async fn every_start_has_one_end() {
         match event {
             Event::StageStarted { .. } => started += 1,
             Event::StageFinished { .. } | Event::StageFailed { .. } | Event::StageCancelled { .. } => {
-                ended += 1
+                ended += 1;
             }
             _ => {}
         }

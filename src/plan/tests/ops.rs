@@ -10,8 +10,8 @@ use serde_json::Value as Json;
 use crate::config::{self, Fault, OpPart, Parts, Value, ValueKind};
 use crate::contract::{
     Assemble, Assembly, BandNames, Compute, ComputeContext, Environment, Expand, Failure, Gather, Gathering,
-    Item, Kind, Members, Op, OpEntry, Port, Registry, Regroup, Regrouped, Shape, Source, SourceContext, Take, Transfer,
-    TransferContext,
+    Item, Kind, Members, Op, OpEntry, Port, Registry, Regroup, Regrouped, Shape, Source, SourceContext, Take,
+    Transfer, TransferContext,
 };
 
 const READABLE: &[Port] = &[Port::Asset, Port::Blob, Port::File];
