@@ -137,7 +137,10 @@ async fn work_out(
     into: Arc<[usize]>,
 ) -> Result<(Ways, f64), path::PathFailure> {
     let begun = Instant::now();
-    let files = headers::read(&shared, &parcel.item, &into).await?;
+    let files = tokio::select! {
+        files = headers::read(&shared, &parcel.item, &into) => files?,
+        () = shared.stop.work().cancelled() => return Err((into[0], Failure::cancelled())),
+    };
     let item = parcel.item.clone();
     let plan = shared.plan.clone();
     let first = into[0];

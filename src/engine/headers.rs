@@ -44,7 +44,8 @@ struct Wish {
 
 impl Wish {
     fn of(stages: &[StagePlan], into: &[usize]) -> Self {
-        let mut wish = Self { stage: into[0], is_blamed: false, headers: false, sizes: false, assets: Some(Vec::new()) };
+        let mut wish =
+            Self { stage: into[0], is_blamed: false, headers: false, sizes: false, assets: Some(Vec::new()) };
         let mut ahead: Vec<usize> = into.to_vec();
         while let Some(index) = ahead.pop() {
             let stage = &stages[index];
@@ -115,7 +116,7 @@ async fn probe(
             let client = shared.client_of(wish.stage, &item.id);
             shape.is_local = false;
             if wish.headers {
-                let head = client.head(url).await.map_err(failure_of)?;
+                let head = client.head(url).await.map_err(|error| failure_of(&error))?;
                 shape.size = head.version.size;
                 shape.prefix = Some(Arc::new(head.bytes.clone()));
                 shape.header.clone_from(&head.header);
@@ -127,6 +128,6 @@ async fn probe(
     Ok(shape)
 }
 
-fn failure_of(error: RequestError) -> Failure {
+fn failure_of(error: &RequestError) -> Failure {
     Failure { class: error.class(), retry_after: error.retry_after(), message: error.to_string() }
 }

@@ -176,7 +176,7 @@ async fn finish(shared: &Arc<Shared>, stage: usize, parents: &Parents, parent: &
         }
     });
     match finished.await {
-        Ok(item) => places.send(Parcel { item, ..parcel }),
+        Ok(item) => places.send(&Parcel { item, ..parcel }),
         Err(failure) => shared.fail(&parcel.journey, stage, failure),
     }
 }
@@ -210,7 +210,12 @@ pub(crate) async fn gather(
 }
 
 /// Keeps the rows of one item or window, before it can count as done.
-async fn keep(shared: &Arc<Shared>, stage: usize, op: &Arc<dyn Gather>, parcel: &Parcel) -> Result<(), Failure> {
+async fn keep(
+    shared: &Arc<Shared>,
+    stage: usize,
+    op: &Arc<dyn Gather>,
+    parcel: &Parcel,
+) -> Result<(), Failure> {
     let plan = &shared.plan.stages[stage];
     persist(shared, plan, parcel, waits_of(parcel, Instant::now()), |attempt| {
         let context = contexts::transfer(shared, stage, parcel, &attempt.cancel);
@@ -226,7 +231,12 @@ async fn keep(shared: &Arc<Shared>, stage: usize, op: &Arc<dyn Gather>, parcel: 
 }
 
 /// Writes the table of all rows that stand, and sends it on.
-async fn write(shared: &Arc<Shared>, stage: usize, op: &Arc<dyn Gather>, outlets: &Outlets) -> Result<(), Failure> {
+async fn write(
+    shared: &Arc<Shared>,
+    stage: usize,
+    op: &Arc<dyn Gather>,
+    outlets: &Outlets,
+) -> Result<(), Failure> {
     let plan = &shared.plan.stages[stage];
     let memory = &shared.remembers;
     memory.settle().await;
@@ -246,7 +256,7 @@ async fn write(shared: &Arc<Shared>, stage: usize, op: &Arc<dyn Gather>, outlets
         }
     });
     if let Some(item) = written.await? {
-        outlets.places().await.send(Parcel { item, ..table });
+        outlets.places().await.send(&Parcel { item, ..table });
     }
     Ok(())
 }

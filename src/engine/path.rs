@@ -70,7 +70,12 @@ pub(crate) struct Survey {
 ///
 /// # Errors
 /// What a header already shows to be impossible; branches that end with rasters on different grids.
-pub(crate) fn survey(stages: &[StagePlan], cutter: usize, item: &Item, files: &Shape) -> Result<Survey, PathFailure> {
+pub(crate) fn survey(
+    stages: &[StagePlan],
+    cutter: usize,
+    item: &Item,
+    files: &Shape,
+) -> Result<Survey, PathFailure> {
     let mut survey = Survey::default();
     follow(stages, cutter, item, files, &mut survey)?;
     Ok(survey)
@@ -85,6 +90,10 @@ fn follow(
 ) -> Result<(), PathFailure> {
     for to in stages[index].to.iter().copied() {
         let op = &stages[to].op;
+        if !survey.raster.members.is_empty() && late::opens_unknown(op.as_ref(), shape) {
+            // What a program makes of a window is an image of its own.
+            continue;
+        }
         let output = op.shape(shape, item).map_err(|failure| (to, failure))?;
         survey.spool += op.spool(shape, &output);
         let ends_here = !shape.members.is_empty() && output.members.is_empty();
@@ -168,7 +177,11 @@ impl Draft {
             .collect::<Result<Vec<_>, _>>()?;
         let own = match plan.memory {
             MemoryDemand::Declared(bytes) => bytes,
-            MemoryDemand::Measured => input.held + plan.op.scratch(&input, &output) + output.held,
+            MemoryDemand::Measured => {
+                // Both the run and a worker process hold what passes between them.
+                let copies = if plan.is_isolated() { 2 } else { 1 };
+                copies * (input.held + output.held) + plan.op.scratch(&input, &output)
+            }
         };
         let demand = own.max(next.iter().map(|node| node.demand).sum());
         Ok(Arc::new(PathNode {

@@ -231,7 +231,7 @@ impl Commits for ItemCommits {
     }
 
     fn fingerprint(&self) -> Option<String> {
-        self.memory.lock_fingerprints().get(&self.item).map(|hash| hash.to_string())
+        self.memory.lock_fingerprints().get(&self.item).map(ToString::to_string)
     }
 }
 

@@ -21,7 +21,12 @@ impl Memory {
     ///
     /// # Errors
     /// There is no ledger, or it cannot be written.
-    pub(crate) async fn keep_rows(&self, stage: &StageName, item: &Item, rows: &[Row]) -> Result<(), Failure> {
+    pub(crate) async fn keep_rows(
+        &self,
+        stage: &StageName,
+        item: &Item,
+        rows: &[Row],
+    ) -> Result<(), Failure> {
         let ledger = self.ledger().ok_or_else(without_ledger)?;
         let id = item.reported_id();
         let window = item.lineage.parent.as_ref().and(item.lineage.position).unwrap_or_default();
@@ -63,7 +68,10 @@ impl TableRows for LedgerRows {
             let (memory, stage, options) = (memory.clone(), stage.clone(), options.clone());
             async move {
                 let ledger = memory.ledger().ok_or_else(without_ledger)?;
-                let page = ledger.rows_after(stage, options, after, PAGE).await.map_err(|error| unwritten(&error))?;
+                let page = ledger
+                    .rows_after(stage, options, after, PAGE)
+                    .await
+                    .map_err(|error| unwritten(&error))?;
                 let Some(last) = page.last().map(|kept| kept.place.clone()) else { return Ok(None) };
                 let mut rows = Vec::new();
                 for kept in &page {
@@ -92,7 +100,9 @@ fn damaged(item: &ItemId) -> Failure {
 /// JSON numbers would miss by a bit.
 fn to_text(rows: &[Row]) -> String {
     let cell = |(name, value): &(String, Json)| match value {
-        Json::Number(number) if number.is_f64() => Json::from(vec![Json::from(name.as_str()), Json::from(vec![number.to_string()])]),
+        Json::Number(number) if number.is_f64() => {
+            Json::from(vec![Json::from(name.as_str()), Json::from(vec![number.to_string()])])
+        }
         value => Json::from(vec![Json::from(name.as_str()), value.clone()]),
     };
     Json::from_iter(rows.iter().map(|row| Json::from_iter(row.iter().map(cell)))).to_string()
@@ -115,8 +125,19 @@ mod tests {
 
     #[test]
     fn rows_come_back_to_the_last_bit() {
-        let values = [json!(0.1), json!(1.0), json!(f64::MIN_POSITIVE / 3.0), json!(8_388_608.000_000_001), json!(7), json!(u64::MAX), json!("a\n"), json!(true), Json::Null];
-        let rows: Vec<Row> = vec![values.into_iter().map(|value| ("x".to_owned(), value)).collect(), Vec::new()];
+        let values = [
+            json!(0.1),
+            json!(1.0),
+            json!(f64::MIN_POSITIVE / 3.0),
+            json!(8_388_608.000_000_001),
+            json!(7),
+            json!(u64::MAX),
+            json!("a\n"),
+            json!(true),
+            Json::Null,
+        ];
+        let rows: Vec<Row> =
+            vec![values.into_iter().map(|value| ("x".to_owned(), value)).collect(), Vec::new()];
         assert_eq!(from_text(&to_text(&rows)), Some(rows));
         assert_eq!(from_text("{}"), None);
     }

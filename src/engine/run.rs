@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 use crate::config::{MaxFailures, OnError};
 use crate::contract::Failure;
 use crate::engine::fingerprint::Manifests;
+use crate::engine::isolation::WorkerCommand;
 use crate::engine::journey::{Ending, Homecoming, Journey, Parcel};
 use crate::engine::pools::Pools;
 use crate::engine::remember::Memory;
@@ -33,6 +34,7 @@ pub(crate) struct Shared {
     /// The client of each stage.
     pub(crate) clients: Vec<StageClient>,
     pub(crate) remembers: Arc<Memory>,
+    pub(crate) workers: Option<WorkerCommand>,
     pub(crate) progress: Progress,
     pub(crate) tally: Arc<Tally>,
     /// What an item of this pipeline is fingerprinted with beside its identity.

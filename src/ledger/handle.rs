@@ -8,7 +8,9 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::lock::Lock;
 use super::writer::{Job, Work, Writer};
-use super::{Beginning, Intent, KeptRows, LedgerError, PastFailure, RowsPlace, Snapshot, schema, statements as sql};
+use super::{
+    Beginning, Intent, KeptRows, LedgerError, PastFailure, RowsPlace, Snapshot, schema, statements as sql,
+};
 use crate::ids::{ItemId, ResourceName, StageName};
 
 /// Jobs that may wait for the thread; more make the callers wait.

@@ -121,8 +121,10 @@ pub(super) fn fail(db: &Connection, item: &ItemId, failure: &PastFailure) -> Res
 /// Keeps rows of an item for a table, in place of earlier ones of the same place and the parts that follow it.
 pub(super) fn keep_rows(db: &Connection, stage: &StageName, kept: &KeptRows) -> Result<()> {
     let RowsPlace { item, window: (row, col), part } = &kept.place;
-    db.prepare_cached("DELETE FROM rows WHERE stage = ?1 AND item = ?2 AND row = ?3 AND col = ?4 AND part >= ?5")?
-        .execute(params![stage.as_str(), item.as_str(), row, col, part])?;
+    db.prepare_cached(
+        "DELETE FROM rows WHERE stage = ?1 AND item = ?2 AND row = ?3 AND col = ?4 AND part >= ?5",
+    )?
+    .execute(params![stage.as_str(), item.as_str(), row, col, part])?;
     db.prepare_cached("INSERT INTO rows (stage, item, row, col, part, fingerprint, rows) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?
         .execute(params![stage.as_str(), item.as_str(), row, col, part, kept.fingerprint, kept.rows])?;
     Ok(())
@@ -156,7 +158,8 @@ pub(super) fn rows_after(
          ORDER BY rows.item, rows.row, rows.col, rows.part",
     )?;
     let state = State::Done.as_str();
-    let mut found = statement.query(params![stage.as_str(), item.as_str(), row, col, part, state, options])?;
+    let mut found =
+        statement.query(params![stage.as_str(), item.as_str(), row, col, part, state, options])?;
     let (mut page, mut held) = (Vec::new(), 0);
     while held < bytes
         && let Some(row) = found.next()?

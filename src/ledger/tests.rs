@@ -163,7 +163,14 @@ async fn rows_come_back_page_by_page_in_the_order_of_items_and_windows() {
     for item in ["c", "a", "b"] {
         ledger.begin(begun_with(item, "f", "now")).await.unwrap();
     }
-    let places = [("c", (0, 0), 0), ("a", (10, 2), 0), ("a", (-1, 3), 0), ("a", (10, 1), 1), ("a", (10, 1), 0), ("b", (0, 0), 0)];
+    let places = [
+        ("c", (0, 0), 0),
+        ("a", (10, 2), 0),
+        ("a", (-1, 3), 0),
+        ("a", (10, 1), 1),
+        ("a", (10, 1), 0),
+        ("b", (0, 0), 0),
+    ];
     for (item, window, part) in places {
         ledger.keep_rows("table".into(), kept(item, window, part)).await.unwrap();
     }
@@ -181,7 +188,11 @@ async fn rows_come_back_page_by_page_in_the_order_of_items_and_windows() {
         all.extend(page);
     }
     let expected = [
-        kept("a", (-1, 3), 0), kept("a", (10, 1), 0), kept("a", (10, 1), 1), kept("a", (10, 2), 0), kept("b", (0, 0), 0),
+        kept("a", (-1, 3), 0),
+        kept("a", (10, 1), 0),
+        kept("a", (10, 1), 1),
+        kept("a", (10, 2), 0),
+        kept("b", (0, 0), 0),
         kept("c", (0, 0), 0),
     ];
     assert_eq!(all, expected);
@@ -191,7 +202,8 @@ async fn rows_come_back_page_by_page_in_the_order_of_items_and_windows() {
 async fn only_rows_of_items_that_are_done_with_the_present_options_count() {
     let (_folder, path) = place();
     let ledger = Ledger::open(path).unwrap();
-    let cases = [("done", "f", "now"), ("unfinished", "f", "now"), ("changed", "g", "now"), ("older", "f", "before")];
+    let cases =
+        [("done", "f", "now"), ("unfinished", "f", "now"), ("changed", "g", "now"), ("older", "f", "before")];
     for (item, fingerprint, options) in cases {
         ledger.begin(begun_with(item, fingerprint, options)).await.unwrap();
         ledger.keep_rows("table".into(), kept(item, (0, 0), 0)).await.unwrap();

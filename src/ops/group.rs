@@ -3,8 +3,6 @@
 mod membership;
 mod options;
 mod place;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 

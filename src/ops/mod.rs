@@ -13,6 +13,7 @@ mod glob;
 mod group;
 mod list;
 mod list_file;
+mod list_values;
 mod listed;
 mod mask;
 mod named_grid;
@@ -48,9 +49,9 @@ static TABLE: &[OpEntry] = &[
     composite::ENTRY,
     stats::ENTRY,
     encode::ENTRY,
-    exec::ENTRY,
     write::ENTRY,
     table::ENTRY,
+    exec::ENTRY,
 ];
 
 /// The ops of the program.

@@ -5,7 +5,11 @@ use crate::ops::codes::{UNKNOWN_CRS, UNKNOWN_GRID};
 use crate::raster::{Crs, NamedGrid, crs};
 
 /// The grid of `[grids]` that an option names; a fault with the nearest name where there is none.
-pub(super) fn named_grid(name: &Spanned<String>, grids: &Grids, faults: &mut Vec<Fault>) -> Option<NamedGrid> {
+pub(super) fn named_grid(
+    name: &Spanned<String>,
+    grids: &Grids,
+    faults: &mut Vec<Fault>,
+) -> Option<NamedGrid> {
     let Some((_, definition)) = grids.0.iter().find(|(known, _)| known.value == name.value) else {
         let message = format!("no grid is named `{}`", name.value);
         let help = match suggestion(&name.value, grids.0.iter().map(|(known, _)| known.value.as_str())) {

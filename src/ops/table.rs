@@ -8,8 +8,6 @@ mod files;
 mod footprint;
 mod parquet;
 mod text;
-#[cfg(test)]
-mod tests;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -93,12 +91,16 @@ fn compile(value: &Value, environment: &Environment) -> Result<Arc<dyn Op>, Vec<
     let path = Template::parse(&options.path)?;
     if !path.is_literal() {
         let message = "a table is of all items, so its path has no names of one";
-        return Err(vec![Fault::error(CONFLICT, options.path.span, message).help("remove the part in braces")]);
+        return Err(vec![
+            Fault::error(CONFLICT, options.path.span, message).help("remove the part in braces"),
+        ]);
     }
     let Some(format) = options.format.or_else(|| Format::of_suffix(&options.path.value)) else {
         let message = "the suffix does not tell the form of the table";
         let fault = Fault::error(codes::MISSING_KEY, options.path.span, message);
-        return Err(vec![fault.help("end it with `.csv`, `.jsonl`, `.parquet` or `.geoparquet`, or add `format`")]);
+        return Err(vec![
+            fault.help("end it with `.csv`, `.jsonl`, `.parquet` or `.geoparquet`, or add `format`"),
+        ]);
     };
     let path = environment.folder.join(path.render(&Item::placeholder("table")).map_err(|failure| {
         vec![Fault::error(codes::WRONG_VALUE, options.path.span.clone(), failure.message)]

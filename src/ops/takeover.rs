@@ -84,7 +84,8 @@ impl Partial {
     pub(super) fn open(self) -> Result<(Self, File), Failure> {
         make_folder_of(&self.target)?;
         let failed = |error: io::Error| cannot_write(&self.target, &error);
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&self.path).map_err(failed)?;
+        let file =
+            OpenOptions::new().create(true).truncate(false).write(true).open(&self.path).map_err(failed)?;
         match file.try_lock() {
             Ok(()) => file.set_len(0).map_err(failed)?,
             Err(TryLockError::WouldBlock) => {

@@ -115,7 +115,9 @@ impl WarpOp {
     /// A group by tile is to become just its tile, so it has to come onto that tile's grid.
     fn refuse_other_grid(&self, item: &Item) -> Result<(), Failure> {
         let lineage = &item.lineage;
-        let Some(tile) = lineage.grid.as_ref().filter(|_| lineage.group.is_some() && lineage.window.is_none()) else {
+        let Some(tile) =
+            lineage.grid.as_ref().filter(|_| lineage.group.is_some() && lineage.window.is_none())
+        else {
             return Ok(());
         };
         match &self.target {

@@ -150,7 +150,9 @@ impl Cut {
     /// Where the grid of a raster is cut.
     fn lines(&self, grid: &Grid) -> Result<Lines, Failure> {
         match self {
-            Cut::Squares(edge) => Ok(Lines { edge: *edge as i64, first: (0, 0), size: (grid.width, grid.height) }),
+            Cut::Squares(edge) => {
+                Ok(Lines { edge: *edge as i64, first: (0, 0), size: (grid.width, grid.height) })
+            }
             Cut::Tiles { name, grid: named } => {
                 let edge = named.tile.unwrap_or(1) as i64;
                 if !named.holds(grid) {
@@ -179,9 +181,8 @@ impl Lines {
     /// Each square's (row, column) and its pixels in the raster, row by row.
     fn windows(self) -> impl Iterator<Item = ((i64, i64), Window)> + Send {
         let Self { edge, first, size } = self;
-        let squares = move |first: i64, size: u64| {
-            first.div_euclid(edge)..=(first + size as i64 - 1).div_euclid(edge)
-        };
+        let squares =
+            move |first: i64, size: u64| first.div_euclid(edge)..=(first + size as i64 - 1).div_euclid(edge);
         let span = move |square: i64, first: i64, size: u64| {
             let start = (square * edge - first).max(0) as u64;
             let end = (((square + 1) * edge - first) as u64).min(size);
@@ -189,7 +190,8 @@ impl Lines {
         };
         squares(first.0, size.1).flat_map(move |row| {
             squares(first.1, size.0).map(move |column| {
-                let ((top, height), (left, width)) = (span(row, first.0, size.1), span(column, first.1, size.0));
+                let ((top, height), (left, width)) =
+                    (span(row, first.0, size.1), span(column, first.1, size.0));
                 ((row, column), Window { col: left, row: top, width, height })
             })
         })

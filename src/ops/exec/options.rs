@@ -1,5 +1,6 @@
 //! The options of `exec`: their docs are its manual.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -176,5 +177,9 @@ fn hash_of(path: &Path) -> io::Result<String> {
             count => hasher.update(&buffer[..count]),
         }
     }
-    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    let mut text = String::with_capacity(64);
+    for byte in hasher.finalize() {
+        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
+    }
+    Ok(text)
 }

@@ -109,8 +109,9 @@ fn inputs(members: &[&Member]) -> Arc<[PathBuf]> {
 /// What each member is and where it stands; in their order, on which results may depend.
 fn identity(members: &[&Member]) -> String {
     let one = |member: &&Member| {
-        let keys: String = member.keys.iter().map(|key| format!(" in {key}")).collect();
-        format!("{}{keys}: {}", member.item.id, member.item.lineage.identity)
+        let place: Vec<&str> =
+            std::iter::once(member.item.id.as_str()).chain(member.keys.iter().map(String::as_str)).collect();
+        format!("{}: {}", place.join(" in "), member.item.lineage.identity)
     };
     members.iter().map(one).collect::<Vec<_>>().join("\n")
 }
@@ -125,7 +126,8 @@ fn common_folder(members: &[&Member]) -> String {
 /// What all members state alike, and the earliest time among them.
 fn common_properties(members: &[&Member]) -> Properties {
     let mut properties = members.first().map(|member| (*member.item.properties).clone()).unwrap_or_default();
-    properties.retain(|name, value| members.iter().all(|member| member.item.properties.get(name) == Some(value)));
+    properties
+        .retain(|name, value| members.iter().all(|member| member.item.properties.get(name) == Some(value)));
     if let Some(earliest) = members.iter().filter_map(|member| member.item.datetime()).min() {
         properties.insert("datetime".into(), Json::from(earliest.to_rfc3339()));
     }

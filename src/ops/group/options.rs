@@ -138,13 +138,20 @@ fn levels(options: &GroupOptions, value: &Value, faults: &mut Vec<Fault>) -> (Op
     let mut entries = options.by.iter();
     let Some(first) = entries.next() else {
         let message = "expected what to group by";
-        faults.push(Fault::error(codes::MISSING_KEY, value.span.clone(), message).help("write `by = \"{datetime:%Y-%m}\"`"));
+        faults.push(
+            Fault::error(codes::MISSING_KEY, value.span.clone(), message)
+                .help("write `by = \"{datetime:%Y-%m}\"`"),
+        );
         return (None, Vec::new());
     };
     let by_tile = first.value == GRID;
     match (&options.grid, by_tile) {
         (None, true) => {
-            let fault = Fault::error(codes::MISSING_KEY, first.span.clone(), "groups by tile need the name of a `grid`");
+            let fault = Fault::error(
+                codes::MISSING_KEY,
+                first.span.clone(),
+                "groups by tile need the name of a `grid`",
+            );
             faults.push(fault.help("add `grid = …` with the name of a grid of `[grids]`"));
         }
         (Some(grid), false) => {

@@ -141,8 +141,9 @@ fn system(set: &AssetSet, asset: &Asset) -> Option<String> {
 /// The place by the item's `bbox`, else by its `geometry`, in degrees. East is above 180 across the antimeridian.
 fn boxed(set: &AssetSet) -> Option<Place> {
     let stated = set.properties.get("bbox").and_then(bounds);
-    let [west, south, east, north] =
-        stated.or_else(|| set.properties.get("geometry").and_then(|geometry| around(geometry.get("coordinates")?)))?;
+    let [west, south, east, north] = stated.or_else(|| {
+        set.properties.get("geometry").and_then(|geometry| around(geometry.get("coordinates")?))
+    })?;
     let east = if east < west { east + 360.0 } else { east };
     Some(Place::Box { crs: DEGREES.into(), bounds: [west, south, east, north] })
 }
@@ -166,7 +167,9 @@ fn around(coordinates: &Json) -> Option<[f64; 4]> {
         let (x, y) = (x.as_f64()?, y.as_f64()?);
         return Some([x, y, x, y]);
     }
-    list.iter().filter_map(around).reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])])
+    list.iter()
+        .filter_map(around)
+        .reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])])
 }
 
 /// The place by the header of the first file: one small read.

@@ -148,8 +148,13 @@ mod tests {
         assert_eq!(
             found,
             [
-                ("id", Type::Text), ("n", Type::Int), ("x", Type::Float), ("empty", Type::Nothing), ("late", Type::Bool),
-                ("mixed", Type::Text), ("large", Type::Text),
+                ("id", Type::Text),
+                ("n", Type::Int),
+                ("x", Type::Float),
+                ("empty", Type::Nothing),
+                ("late", Type::Bool),
+                ("mixed", Type::Text),
+                ("large", Type::Text),
             ]
         );
         let third = columns.values(&rows[2]);

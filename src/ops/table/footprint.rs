@@ -115,8 +115,7 @@ mod tests {
     #[test]
     fn a_box_across_the_antimeridian_is_two() {
         let text = to_wkt([179.0, 0.0, 181.0, 1.0]);
-        let expected =
-            "MULTIPOLYGON (((179 0, 180 0, 180 1, 179 1, 179 0)), ((-180 0, -179 0, -179 1, -180 1, -180 0)))";
+        let expected = "MULTIPOLYGON (((179 0, 180 0, 180 1, 179 1, 179 0)), ((-180 0, -179 0, -179 1, -180 1, -180 0)))";
         assert_eq!(text, expected);
         let bytes = to_wkb(&text).unwrap();
         assert_eq!(bytes.len(), 9 + 2 * 93);

@@ -75,10 +75,12 @@ struct Parquet {
 impl Sink for Parquet {
     fn add(&mut self, rows: &[Row]) -> Result<(), String> {
         for rows in rows.chunks(ROW_GROUP) {
-            let values: Vec<Vec<Option<Cell<'_>>>> = rows.iter().map(|row| self.columns.values(row)).collect();
+            let values: Vec<Vec<Option<Cell<'_>>>> =
+                rows.iter().map(|row| self.columns.values(row)).collect();
             let array = |(place, field): (usize, &Arc<Field>)| array(field.data_type(), place, &values);
             let arrays = self.schema.fields().iter().enumerate().map(array).collect();
-            let batch = RecordBatch::try_new(self.schema.clone(), arrays).map_err(|error| error.to_string())?;
+            let batch =
+                RecordBatch::try_new(self.schema.clone(), arrays).map_err(|error| error.to_string())?;
             self.writer.write(&batch).map_err(|error| error.to_string())?;
         }
         Ok(())

@@ -24,7 +24,8 @@ struct Csv {
 impl Sink for Csv {
     fn add(&mut self, rows: &[Row]) -> Result<(), String> {
         for row in rows {
-            let cells = self.columns.values(row).into_iter().map(|cell| cell.map(csv_text).unwrap_or_default());
+            let cells =
+                self.columns.values(row).into_iter().map(|cell| cell.map(csv_text).unwrap_or_default());
             self.writer.write_record(cells).map_err(|error| error.to_string())?;
         }
         Ok(())
@@ -56,7 +57,11 @@ struct Jsonl {
 impl Sink for Jsonl {
     fn add(&mut self, rows: &[Row]) -> Result<(), String> {
         for row in rows {
-            let values = self.columns.values(row).into_iter().map(|cell| cell.map_or(Json::Null, |cell| cell.to_json()));
+            let values = self
+                .columns
+                .values(row)
+                .into_iter()
+                .map(|cell| cell.map_or(Json::Null, |cell| cell.to_json()));
             let names = self.columns.iter().map(|column| column.name.clone());
             let object: Map<_, _> = names.zip(values).collect();
             writeln!(self.writer, "{}", Json::Object(object)).map_err(|error| error.to_string())?;

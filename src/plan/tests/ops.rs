@@ -9,9 +9,9 @@ use serde_json::Value as Json;
 
 use crate::config::{self, Fault, OpPart, Parts, Value, ValueKind};
 use crate::contract::{
-    Assemble, Assembly, BandNames, Compute, ComputeContext, Environment, Expand, Failure, Gather,
-    Item, Kind, Members, Op, OpEntry, Port, Registry, Regroup, Regrouped, Row, Shape, Source, SourceContext, TableRows, Take, Transfer,
-    TransferContext,
+    Assemble, Assembly, BandNames, Compute, ComputeContext, Environment, Expand, Failure, Gather, Item, Kind,
+    Members, Op, OpEntry, Port, Registry, Regroup, Regrouped, Row, Shape, Source, SourceContext, TableRows,
+    Take, Transfer, TransferContext,
 };
 
 const READABLE: &[Port] = &[Port::Asset, Port::Blob, Port::File];
