@@ -4,13 +4,16 @@
 
 mod bad_input;
 mod diagnostics;
+mod grouped;
 mod interrupted;
 mod job;
 mod limits;
 mod outputs;
+mod rasters;
 mod record;
 mod resume;
 mod scene;
 mod served;
 #[path = "../support/server.rs"]
 mod server;
+mod tabled;
