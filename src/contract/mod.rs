@@ -22,7 +22,7 @@ pub use item::{
     Payload, Properties, Row, TemporaryFile,
 };
 pub use kind::{
-    Assemble, Assembly, Compute, Expand, Gather, Gathering, Kind, Regroup, Regrouped, Source, Transfer,
+    Assemble, Assembly, Compute, Expand, Gather, Kind, Regroup, Regrouped, Source, TableRows, Transfer,
 };
 pub use op::{BandNames, Members, Op, Take};
 pub use port::Port;

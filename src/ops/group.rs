@@ -8,9 +8,9 @@ mod tests;
 
 use std::sync::Arc;
 
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
-use futures::{FutureExt, TryStreamExt};
 use serde_json::Value as Json;
 
 use self::membership::{Member, groups};
@@ -83,7 +83,7 @@ impl Regroup for Group {
 impl Group {
     async fn run(self, items: Vec<Item>, context: TransferContext) -> Result<Regrouped, Failure> {
         let placed = stream::iter(items.into_iter().map(|item| self.member(item, &context)));
-        let results: Vec<_> = placed.buffered(AT_ONCE).map(Ok::<_, Failure>).try_collect().await?;
+        let results: Vec<_> = placed.buffered(AT_ONCE).collect().await;
         let (mut members, mut failed) = (Vec::new(), Vec::new());
         for (index, result) in results.into_iter().enumerate() {
             match result {

@@ -23,6 +23,7 @@ mod rasters;
 mod read;
 mod stac;
 mod stats;
+mod table;
 mod takeover;
 #[cfg(test)]
 mod testing;
@@ -49,6 +50,7 @@ static TABLE: &[OpEntry] = &[
     stats::ENTRY,
     encode::ENTRY,
     write::ENTRY,
+    table::ENTRY,
     exec::ENTRY,
 ];
 
