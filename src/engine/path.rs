@@ -26,6 +26,8 @@ pub(crate) struct PathNode {
     pub(crate) demand: u64,
     /// The ways that follow, one a consumer; none into a stage that opens files of which nothing is known yet.
     pub(crate) next: Vec<Arc<PathNode>>,
+    /// Whether there is such a stage.
+    is_open: bool,
 }
 
 impl PathNode {
@@ -34,9 +36,9 @@ impl PathNode {
         self.next.iter().find(|node| node.stage == stage)
     }
 
-    /// Whether this stage or one that follows is `stage`.
+    /// Whether this stage or one that follows is, or may be, `stage`.
     pub(crate) fn leads_to(&self, stage: usize) -> bool {
-        self.stage == stage || self.next.iter().any(|node| node.leads_to(stage))
+        self.stage == stage || self.is_open || self.next.iter().any(|node| node.leads_to(stage))
     }
 }
 
@@ -125,6 +127,7 @@ struct Draft {
     wanted_out: Vec<Window>,
     needs: Option<Vec<AssetNeed>>,
     next: Vec<Draft>,
+    is_open: bool,
 }
 
 impl Draft {
@@ -151,7 +154,8 @@ impl Draft {
         } else {
             None
         };
-        Ok(Self { stage: index, input: input.clone(), wanted_in, wanted_out, needs, next })
+        let is_open = !late.is_empty();
+        Ok(Self { stage: index, input: input.clone(), wanted_in, wanted_out, needs, next, is_open })
     }
 
     /// The final forms, given what really comes in.
@@ -173,7 +177,10 @@ impl Draft {
             .collect::<Result<Vec<_>, _>>()?;
         let own = match plan.memory {
             MemoryDemand::Declared(bytes) => bytes,
-            MemoryDemand::Measured => input.held + plan.op.scratch(&input, &output) + output.held,
+            MemoryDemand::Measured => {
+                let all = input.held + plan.op.scratch(&input, &output) + output.held;
+                all.saturating_sub(plan.op.shared(&input, &output))
+            }
         };
         let demand = own.max(next.iter().map(|node| node.demand).sum());
         Ok(Arc::new(PathNode {
@@ -184,6 +191,7 @@ impl Draft {
             needs,
             demand,
             next,
+            is_open: self.is_open,
         }))
     }
 }

@@ -102,7 +102,7 @@ impl Wiring {
                 outlets.push(Outlet::Gate(gated.clone(), inlet.clone()));
             }
         }
-        Outlets(outlets)
+        Outlets::of(&stages[index].name, outlets)
     }
 }
 

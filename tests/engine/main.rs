@@ -3,5 +3,6 @@
 mod back_pressure;
 mod endings;
 mod properties;
+mod stalls;
 mod support;
 mod windows;
