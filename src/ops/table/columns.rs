@@ -144,7 +144,7 @@ mod tests {
         ];
         let mut columns = Columns::default();
         for row in rows {
-            columns.add(row);
+            columns.add(&row);
         }
         let found: Vec<_> = columns.iter().map(|column| (column.name.as_str(), column.kind)).collect();
         assert_eq!(
