@@ -13,7 +13,7 @@ use gdal::raster::Buffer;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Long enough for a machine with much to do.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 const PIPELINE: &str = r#"name = "job"
 
@@ -137,8 +137,9 @@ fn kill(process: i32, signal: Signal) {
     let pid = Pid::from_raw(process).unwrap();
     let begun = Instant::now();
     while is_running(process) {
-        // It may be gone by now.
-        let _ = kill_process(pid, signal);
+        if kill_process(pid, signal).is_err() {
+            return;
+        }
         assert!(begun.elapsed() < PATIENCE, "{process} lives on");
         std::thread::yield_now();
     }

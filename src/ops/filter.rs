@@ -115,7 +115,9 @@ impl Filter {
         match self.expression.clone().matches(Some(&record)) {
             Ok(is_met) => Ok(is_met),
             Err(cql2::Error::NonReduced()) if self.lacks_a_property(&record) => Ok(false),
-            Err(error) => Err(Failure::item(format!("the condition `{}` cannot be decided: {error}", self.text))),
+            Err(error) => {
+                Err(Failure::item(format!("the condition `{}` cannot be decided: {error}", self.text)))
+            }
         }
     }
 
