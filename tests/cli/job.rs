@@ -184,7 +184,7 @@ impl Telling {
 impl Drop for Running {
     fn drop(&mut self) {
         // Only a run that a failed test left behind is still there.
-        let _ = self.child.kill();
+        drop(self.child.kill());
     }
 }
 

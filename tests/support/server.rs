@@ -16,10 +16,10 @@ use std::time::Duration;
 const MOST_CONNECTIONS: usize = 64;
 
 /// How long a condition may take; it is a bound for broken runs, not a time that is waited for.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running server. It ends with the process.
-pub struct Server {
+pub(crate) struct Server {
     address: SocketAddr,
     state: Arc<State>,
 }
@@ -32,7 +32,7 @@ struct State {
 
 /// What is going on.
 #[derive(Default)]
-pub struct Traffic {
+pub(crate) struct Traffic {
     /// Each request that came in, in order.
     pub requests: Vec<Request>,
     /// Requests that wait for their answer.
@@ -47,7 +47,7 @@ pub struct Traffic {
 
 /// What a client asks for.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub(crate) struct Request {
     pub method: String,
     pub path: String,
     /// How often the path was asked for, this time included.
@@ -57,7 +57,7 @@ pub struct Request {
 
 impl Server {
     /// Serves `folder` on any free port.
-    pub fn start(folder: &Path) -> io::Result<Self> {
+    pub(crate) fn start(folder: &Path) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let state =
@@ -68,23 +68,23 @@ impl Server {
     }
 
     /// The address of a file.
-    pub fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}/{path}", self.address)
     }
 
     /// From now on the answers to these requests wait.
-    pub fn hold(&self, which: fn(&Request) -> bool) {
+    pub(crate) fn hold(&self, which: fn(&Request) -> bool) {
         self.state.lock().holds = Some(which);
     }
 
     /// All waiting answers go, and later ones do not wait.
-    pub fn release(&self) {
+    pub(crate) fn release(&self) {
         self.state.lock().holds = None;
         self.state.changed.notify_all();
     }
 
     /// Waits until the traffic is as wanted, and gives what `look` made of it. Panics when it never comes to be.
-    pub fn wait_until<T>(&self, wanted: &str, mut look: impl FnMut(&Traffic) -> Option<T>) -> T {
+    pub(crate) fn wait_until<T>(&self, wanted: &str, mut look: impl FnMut(&Traffic) -> Option<T>) -> T {
         let mut traffic = self.state.lock();
         loop {
             if let Some(seen) = look(&traffic) {
@@ -98,7 +98,7 @@ impl Server {
     }
 
     /// What was asked up to now.
-    pub fn requests(&self) -> Vec<Request> {
+    pub(crate) fn requests(&self) -> Vec<Request> {
         self.state.lock().requests.clone()
     }
 }
@@ -188,7 +188,7 @@ impl Request {
             let line = line?;
             match line.split_once(':') {
                 Some((name, value)) if name.eq_ignore_ascii_case("range") => {
-                    range = Some(value.trim().to_owned())
+                    range = Some(value.trim().to_owned());
                 }
                 Some(_) => {}
                 None => break,
