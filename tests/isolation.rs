@@ -137,8 +137,9 @@ fn kill(process: i32, signal: Signal) {
     let pid = Pid::from_raw(process).unwrap();
     let begun = Instant::now();
     while is_running(process) {
-        // It may be gone by now.
-        kill_process(pid, signal).ok();
+        if kill_process(pid, signal).is_err() {
+            return;
+        }
         assert!(begun.elapsed() < PATIENCE, "{process} lives on");
         std::thread::yield_now();
     }

@@ -105,7 +105,8 @@ fn to_text(rows: &[Row]) -> String {
         }
         value => Json::from(vec![Json::from(name.as_str()), value.clone()]),
     };
-    Json::from_iter(rows.iter().map(|row| Json::from_iter(row.iter().map(cell)))).to_string()
+    let row = |row: &Row| row.iter().map(cell).collect::<Json>();
+    rows.iter().map(row).collect::<Json>().to_string()
 }
 
 fn from_text(text: &str) -> Option<Vec<Row>> {

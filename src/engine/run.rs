@@ -89,6 +89,12 @@ impl Progress {
         Running(self)
     }
 
+    /// Waits within something that runs: while it does, that does not count as running.
+    pub(crate) async fn pause_for<T>(&self, wait: impl Future<Output = T>) -> T {
+        let _paused = Paused::begin(self);
+        wait.await
+    }
+
     /// (steps so far, running now)
     pub(crate) fn read(&self) -> (u64, u64) {
         (self.steps.load(Ordering::Relaxed), self.running.load(Ordering::Relaxed))
@@ -101,6 +107,23 @@ pub(crate) struct Running<'a>(&'a Progress);
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.0.running.fetch_sub(1, Ordering::Relaxed);
+        self.0.steps.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Something that runs and waits for others meanwhile.
+struct Paused<'a>(&'a Progress);
+
+impl<'a> Paused<'a> {
+    fn begin(progress: &'a Progress) -> Self {
+        progress.running.fetch_sub(1, Ordering::Relaxed);
+        Self(progress)
+    }
+}
+
+impl Drop for Paused<'_> {
+    fn drop(&mut self) {
+        self.0.running.fetch_add(1, Ordering::Relaxed);
         self.0.steps.fetch_add(1, Ordering::Relaxed);
     }
 }

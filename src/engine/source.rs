@@ -163,7 +163,7 @@ async fn windows_of(
             let context = contexts::transfer(&shared, stage, &parent, &cancel);
             let mut windows = op.expand(parent.item.clone(), TransferContext { output: raster, ..context });
             loop {
-                let places = outlets.places().await;
+                let places = shared.progress.pause_for(outlets.places()).await;
                 let Some(window) = windows.next().await.transpose()? else { break };
                 if parent.journey.is_lost() || is_too_late(&shared, &parent) {
                     return Err(Failure::cancelled());
@@ -188,7 +188,8 @@ async fn survey(shared: &Arc<Shared>, stage: usize, parent: &Parcel) -> Result<S
     .await?;
     if surveyed.spool > 0 {
         let advice = "free disk, or set `[run] scratch` to a larger one";
-        let reserved = shared.scratch.reserve(surveyed.spool).await;
+        let label = format!("stage `{}`, item `{}`", shared.plan.stages[stage].name, parent.item.id);
+        let reserved = shared.scratch.reserve_for(surveyed.spool, label.into()).await;
         parent.journey.keep(reserved.map_err(|refusal| Failure::item(format!("{refusal}: {advice}")))?);
     }
     Ok(surveyed)

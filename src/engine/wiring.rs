@@ -103,7 +103,7 @@ impl Wiring {
                 outlets.push(Outlet::Gate(gated.clone(), inlet.clone()));
             }
         }
-        Outlets(outlets)
+        Outlets::of(&stages[index].name, outlets)
     }
 }
 

@@ -85,6 +85,16 @@ impl Ledger {
         self.write(move |db| sql::forget_temporary(db, &path)).await
     }
 
+    /// A temporary file of a run that died is not there. It was never made, or it has its final name: what was
+    /// intended for it is kept, and counts if a file of its inode stands there.
+    ///
+    /// # Errors
+    /// An earlier write failed.
+    pub async fn miss_temporary(&self, temporary: &Path) -> Result<(), LedgerError> {
+        let path = temporary.to_string_lossy().into_owned();
+        self.write(move |db| sql::miss_temporary(db, &path)).await
+    }
+
     /// A temporary file is about to get its final name. Returns when that is committed, so that it
     /// outlives a killed process: rename after it, not before. Dropping the future may leave the
     /// intent written, which is harmless: it counts only with a file of its inode.
@@ -178,7 +188,7 @@ impl Ledger {
     }
 
     /// Temporary files of runs that died: announced or intended and not known to be gone. Remove them before new ones
-    /// are announced, and [`Ledger::forget_temporary`] each.
+    /// are announced, and [`Ledger::forget_temporary`] each, or [`Ledger::miss_temporary`] where there is none.
     ///
     /// # Errors
     /// The ledger cannot be read.

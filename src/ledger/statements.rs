@@ -52,6 +52,12 @@ pub(super) fn forget_temporary(db: &Connection, path: &str) -> Result<()> {
     Ok(())
 }
 
+/// A temporary file is not there: it was never made, or it has its final name. What was intended for it stays.
+pub(super) fn miss_temporary(db: &Connection, path: &str) -> Result<()> {
+    db.prepare_cached("DELETE FROM temporaries WHERE path = ?1")?.execute([path])?;
+    Ok(())
+}
+
 /// A temporary file is about to get its final name.
 pub(super) fn intend(db: &Connection, intent: &Intent) -> Result<()> {
     let temporary = intent.temporary.as_ref().map(|path| path.to_string_lossy());

@@ -120,6 +120,21 @@ async fn an_intent_outlives_a_killed_process_and_is_adopted_if_the_file_is_there
 }
 
 #[tokio::test]
+async fn a_missing_temporary_leaves_its_intent_for_it_may_have_been_renamed() {
+    let (_folder, path) = place();
+    let ledger = Ledger::open(path).unwrap();
+    ledger.begin(beginning("a", "f1")).await.unwrap();
+    ledger.announce(".a.tif".as_ref()).await.unwrap();
+    ledger.intend(intent("a", "a.tif", 7)).await.unwrap();
+    ledger.miss_temporary(".a.tif".as_ref()).await.unwrap();
+    let outputs = ledger.snapshot().await.unwrap().entries["a"].outputs.clone();
+    assert_eq!(
+        outputs.iter().map(|output| (output.inode, output.is_committed)).collect::<Vec<_>>(),
+        [(Some(7), false)]
+    );
+}
+
+#[tokio::test]
 async fn a_forgotten_temporary_takes_its_intent_along() {
     let (_folder, path) = place();
     let ledger = Ledger::open(path).unwrap();

@@ -90,8 +90,20 @@ impl Op for Mask {
     }
 
     fn scratch(&self, input: &Shape, _output: &Shape) -> u64 {
-        // The selection, the grown one and the distances of two bytes each; then one combined mask.
-        input.members.iter().map(|member| member.window.pixels() * 5).max().unwrap_or_default()
+        // The selection, the grown one, and then what is kept; while it grows, distances of two bytes each.
+        let each = if self.grow == 0 { 3 } else { 4 };
+        input.members.iter().map(|member| member.window.pixels() * each).max().unwrap_or_default()
+    }
+
+    /// Pixels stay where they are, unless a part is cut out; bands that come without a mask get one and the same.
+    fn shared(&self, input: &Shape, output: &Shape) -> u64 {
+        let of_member = |(before, after): (&MemberShape, &MemberShape)| {
+            let unmasked = before.bands.iter().filter(|band| !band.has_mask).count() as u64;
+            let pixel: u64 = before.bands.iter().map(|band| band.data_type.size()).sum();
+            let stays = if before.window == after.window { pixel } else { 0 };
+            after.window.pixels() * (stays + unmasked.saturating_sub(1))
+        };
+        input.members.iter().zip(&output.members).map(of_member).sum()
     }
 
     fn manifest(&self) -> Json {

@@ -4,5 +4,6 @@
 mod back_pressure;
 mod endings;
 mod properties;
+mod stalls;
 mod support;
 mod windows;

@@ -81,10 +81,10 @@ impl Crew {
         Ok(reunited(output, item.lineage))
     }
 
-    /// A worker that waits, or a new one. Those that died while they waited are passed over.
+    /// A worker that waits, or a new one. Those that died while they waited or have done enough are passed over.
     fn hire(&self) -> Result<Worker, Failure> {
         while let Some(worker) = self.pop() {
-            if worker.is_alive() {
+            if worker.is_fit() {
                 return Ok(worker);
             }
         }

@@ -26,8 +26,13 @@ pub struct WorkerCommand {
     pub sets: Vec<(String, String)>,
 }
 
+/// After so many items a worker gives way to a new one, lest what a library leaks adds up.
+const ITEMS_OF_A_WORKER: u32 = 256;
+
 /// A worker process between two items; killed when it is dropped.
 pub(super) struct Worker {
+    /// How many items it has worked on.
+    items: u32,
     process: Arc<Process>,
     stdin: BufWriter<ChildStdin>,
     stdout: ChildStdout,
@@ -56,7 +61,7 @@ impl Worker {
         let stderr = child.stderr.take().ok_or_else(lacking)?;
         let process = Arc::new(Process(Mutex::new(child)));
         let listener = thread::Builder::new().name("worker's words".into()).spawn(|| listen(stderr))?;
-        let mut worker = Self { process, stdin: BufWriter::new(stdin), stdout, listener };
+        let mut worker = Self { items: 0, process, stdin: BufWriter::new(stdin), stdout, listener };
         // A worker that dies over its greeting is told of by the first item.
         if let Err(error) = write_header(&mut worker.stdin, greeting) {
             tracing::debug!(%error, "a worker was not greeted");
@@ -70,7 +75,11 @@ impl Worker {
     }
 
     /// Whether it can take another item.
-    pub(super) fn is_alive(&self) -> bool {
+    pub(super) fn is_fit(&self) -> bool {
+        self.items < ITEMS_OF_A_WORKER && self.is_alive()
+    }
+
+    fn is_alive(&self) -> bool {
         self.process.lock().try_wait().is_ok_and(|status| status.is_none())
     }
 
@@ -83,6 +92,7 @@ impl Worker {
         task: &Task,
         item: &Item,
     ) -> Result<(Self, Result<(Item, u64), Failure>), Death> {
+        self.items += 1;
         match self.exchange(task, item) {
             Ok(answer) => Ok((self, answer)),
             Err(error) => Err(self.bury(&error)),

@@ -1,6 +1,6 @@
 //! The options of `exec`: their docs are its manual.
 
-use std::fmt::Write as _;
+use std::fmt::Write;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -177,9 +177,8 @@ fn hash_of(path: &Path) -> io::Result<String> {
             count => hasher.update(&buffer[..count]),
         }
     }
-    let mut text = String::with_capacity(64);
-    for byte in hasher.finalize() {
-        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
-    }
-    Ok(text)
+    Ok(hasher.finalize().iter().fold(String::with_capacity(64), |mut hash, byte| {
+        write!(hash, "{byte:02x}").expect("writing to a string cannot fail");
+        hash
+    }))
 }

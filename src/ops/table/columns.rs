@@ -143,7 +143,9 @@ mod tests {
             row(&[("mixed", json!("one"))]),
         ];
         let mut columns = Columns::default();
-        rows.iter().for_each(|row| columns.add(row));
+        for row in &rows {
+            columns.add(row);
+        }
         let found: Vec<_> = columns.iter().map(|column| (column.name.as_str(), column.kind)).collect();
         assert_eq!(
             found,

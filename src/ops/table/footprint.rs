@@ -65,7 +65,9 @@ pub(super) fn to_wkb(text: &str) -> Option<Vec<u8>> {
         [] => None,
         rings => {
             let mut bytes = head(MULTI_POLYGON, rings.len());
-            rings.iter().for_each(|ring| bytes.extend(polygon(ring)));
+            for ring in rings {
+                bytes.extend(polygon(ring));
+            }
             Some(bytes)
         }
     }
