@@ -250,6 +250,8 @@ fn turns(extent: [f64; 4], is_geographic: bool, is_bounded: bool) -> Vec<[f64; 4
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -259,6 +261,53 @@ mod tests {
             [[-180.0, 0.0, -178.0, 1.0], [177.0, 0.0, 180.0, 1.0]]
         );
         assert_eq!(turns([177.0, 0.0, 182.0, 1.0], false, false), [[177.0, 0.0, 182.0, 1.0]]);
+    }
+
+    fn set(properties: Json, metadata: Json) -> AssetSet {
+        let table = |json: Json| Arc::new(json.as_object().expect("a table").clone());
+        let location = Location::Local("/a.tif".into());
+        let asset =
+            Asset { name: "a".into(), location, size: None, version: None, metadata: table(metadata) };
+        AssetSet { id: "s".into(), properties: table(properties), assets: vec![asset] }
+    }
+
+    fn tiles(set: &AssetSet) -> Vec<(i64, i64)> {
+        let utm = crs::parse("EPSG:32633").expect("a system");
+        let grid = NamedGrid::new(utm, (10.0, 10.0), None, true, Some(16));
+        let place = projected(set).or_else(|| boxed(set)).expect("a place");
+        place.tiles(&grid).expect("tiles").iter().map(|tile| (tile.row, tile.col)).collect()
+    }
+
+    #[test]
+    fn the_projection_extension_places_an_item_exactly() {
+        // 24 columns and 16 rows from a corner of tiles: all of the first tile, half of the second.
+        let transform = json!([10.0, 0.0, 500_000.0, 0.0, -10.0, 4_000_000.0, 0.0, 0.0, 1.0]);
+        let asset = json!({ "proj:transform": transform, "proj:shape": [16, 24] });
+        let expected = [(-25_000, 3125), (-25_000, 3126)];
+        assert_eq!(tiles(&set(json!({ "proj:epsg": 32633 }), asset)), expected);
+        let area =
+            json!({ "proj:code": "EPSG:32633", "proj:bbox": [500_000, 3_999_840, 500_240, 4_000_000] });
+        assert_eq!(tiles(&set(area, json!({}))), expected);
+    }
+
+    #[test]
+    fn a_box_in_degrees_places_an_item_too() {
+        // 15° east is x 500000; a box that ends there reaches the tiles west of it alone.
+        let found = tiles(&set(json!({ "bbox": [14.9995, 36.0, 14.9999, 36.0005] }), json!({})));
+        assert!(!found.is_empty() && found.iter().all(|(_, col)| *col == 3124), "{found:?}");
+    }
+
+    #[test]
+    fn the_catalogue_states_the_longitude() {
+        let polygon = json!({ "type": "Polygon", "coordinates": [[[10, 0], [14, 0], [14, 2], [10, 0]]] });
+        for (properties, expected) in [
+            (json!({ "proj:centroid": { "lat": 1, "lon": 7.5 }, "bbox": [0, 0, 2, 2] }), 7.5),
+            (json!({ "bbox": [0, 0, 2, 2] }), 1.0),
+            (json!({ "bbox": [179, 0, -177, 1] }), -179.0),
+            (json!({ "geometry": polygon }), 12.0),
+        ] {
+            assert_eq!(stated_longitude(&set(properties.clone(), json!({}))), Some(expected), "{properties}");
+        }
     }
 
     #[test]
