@@ -43,7 +43,6 @@ impl Bench {
         Ended::of(&self.command().output().unwrap())
     }
 
-
     /// Runs the pipeline, which must succeed, and holds an output against what the case expects.
     #[track_caller]
     pub(crate) fn gives(&self, case: &str, output: &str) {
