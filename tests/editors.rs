@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what cannot be")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -13,53 +13,62 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 #[test]
 fn both_engines_find_no_fault_in_any_pipeline() {
     for engine in [tombi, taplo] {
-        for path in pipelines() {
-            let output = engine(&path);
-            assert!(output.status.success(), "{}:\n{}", path.display(), said(&output));
+        for name in pipelines() {
+            let output = engine(Path::new(ROOT), &name);
+            assert!(output.status.success(), "{name}:\n{}", said(&output));
         }
     }
 }
 
+/// The same look at a pipeline with a fault finds it: the engines do see the schema.
 #[test]
 fn both_engines_find_a_misspelt_option() {
     let folder = tempfile::tempdir().unwrap();
-    fs::create_dir(folder.path().join("schema")).unwrap();
-    let schema = "schema/gisrun.schema.json";
-    fs::copy(Path::new(ROOT).join(schema), folder.path().join(schema)).unwrap();
-    let path = folder.path().join("misspelt.toml");
-    let sound = format!(
-        "#:schema {schema}\n\nname = \"a\"\n\n[stages.scenes]\nglob = {{ paths = [\"in/*.tif\"] }}\n"
-    );
+    for name in [".taplo.toml", "tombi.toml", "schema/gisrun.schema.json"] {
+        let copy = folder.path().join(name);
+        fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        fs::copy(Path::new(ROOT).join(name), copy).unwrap();
+    }
+    fs::create_dir(folder.path().join("examples")).unwrap();
+    let sound = fs::read_to_string(Path::new(ROOT).join("examples/ndvi.toml")).unwrap();
     for engine in [tombi, taplo] {
-        fs::write(&path, &sound).unwrap();
-        let output = engine(&path);
-        assert!(output.status.success(), "{}", said(&output));
-        fs::write(&path, sound.replace("paths", "pahts")).unwrap();
-        let output = engine(&path);
-        assert!(!output.status.success() && said(&output).contains("pahts"), "{}", said(&output));
+        for (text, is_sound) in [(sound.clone(), true), (sound.replace("paths", "pahts"), false)] {
+            fs::write(folder.path().join("examples/ndvi.toml"), text).unwrap();
+            let output = engine(folder.path(), "examples/ndvi.toml");
+            assert_eq!(output.status.success(), is_sound, "{}", said(&output));
+            assert_eq!(said(&output).contains("pahts"), !is_sound, "{}", said(&output));
+        }
     }
 }
 
-fn tombi(path: &Path) -> Output {
-    run(Command::new("tombi").args(["lint", "--offline", "--error-on-warnings"]).arg(path))
+fn tombi(folder: &Path, pipeline: &str) -> Output {
+    run(Command::new("tombi")
+        .args(["lint", "--offline", "--error-on-warnings", pipeline])
+        .current_dir(folder))
 }
 
-fn taplo(path: &Path) -> Output {
-    run(Command::new("taplo").args(["check", "--colors", "never"]).arg(path))
+/// It looks only at files below the folder that its settings include, so paths are relative.
+fn taplo(folder: &Path, pipeline: &str) -> Output {
+    run(Command::new("taplo").args(["check", "--colors", "never", pipeline]).current_dir(folder))
 }
 
 fn run(command: &mut Command) -> Output {
     let name = command.get_program().to_string_lossy().into_owned();
-    command.current_dir(ROOT).output().unwrap_or_else(|error| panic!("`{name}` is needed: {error}"))
+    command.output().unwrap_or_else(|error| panic!("`{name}` is needed: {error}"))
 }
 
 fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-fn pipelines() -> Vec<PathBuf> {
-    let folders = ["pipelines", "examples"].map(|folder| Path::new(ROOT).join(folder));
-    let files =
-        folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
-    files.filter(|path| path.extension().is_some_and(|suffix| suffix == "toml")).collect()
+/// The paths of all pipelines, relative to the repository.
+fn pipelines() -> Vec<String> {
+    let mut pipelines = Vec::new();
+    for folder in ["pipelines", "examples"] {
+        let names = fs::read_dir(Path::new(ROOT).join(folder)).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        pipelines.extend(names.filter(|name| name.ends_with(".toml")).map(|name| format!("{folder}/{name}")));
+    }
+    assert!(!pipelines.is_empty());
+    pipelines
 }

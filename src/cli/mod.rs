@@ -6,6 +6,7 @@ mod arguments;
 pub mod check;
 mod exit;
 mod init;
+mod log;
 mod ops;
 mod output;
 mod pipeline_file;
@@ -27,6 +28,7 @@ pub use request::{CheckRequest, PlanRequest, Request, RunRequest, Verbosity};
 
 /// Reads the arguments, does what they ask, and says how it went.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    log::begin();
     match arguments::parse(arguments) {
         Ok(request) => execute(request).into(),
         Err(exit) => exit.into(),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::try_join_all;
+use tokio::sync::Mutex;
 
 use crate::contract::blocking;
 use crate::contract::{Asset, AssetShape, Failure, Item, Location, Payload, Port, Shape};
@@ -40,12 +41,20 @@ struct Wish {
     sizes: bool,
     /// The assets asked for; `None` for all.
     assets: Option<Vec<String>>,
+    /// Held while a local file is open: a group of many members would open as many at once.
+    handle: Mutex<()>,
 }
 
 impl Wish {
     fn of(stages: &[StagePlan], into: &[usize]) -> Self {
-        let mut wish =
-            Self { stage: into[0], is_blamed: false, headers: false, sizes: false, assets: Some(Vec::new()) };
+        let mut wish = Self {
+            stage: into[0],
+            is_blamed: false,
+            headers: false,
+            sizes: false,
+            assets: Some(Vec::new()),
+            handle: Mutex::default(),
+        };
         let mut ahead: Vec<usize> = into.to_vec();
         while let Some(index) = ahead.pop() {
             let stage = &stages[index];
@@ -107,6 +116,7 @@ async fn probe(
     match &asset.location {
         Location::Local(path) if wish.headers => {
             let path = path.clone();
+            let _handle = wish.handle.lock().await;
             let header = blocking::run(shared.stop.work(), (), move || {
                 Header::of_file(&path).map_err(|error| Failure::item(error.to_string()))
             });

@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use serde::Deserialize;
 use tempfile::TempDir;
 
 /// A temporary folder with the data of all cases under `in`.
@@ -70,6 +71,12 @@ impl Bench {
         ended
     }
 
+    /// The last line of the last run's record.
+    pub(crate) fn last_run(&self) -> Run {
+        let record = fs::read_to_string(self.path(".gisrun/case.run.jsonl")).unwrap();
+        serde_json::from_str(record.lines().last().unwrap()).unwrap()
+    }
+
     /// The names of all files in `out`, hidden ones included, sorted.
     pub(crate) fn outputs(&self) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.path("out")) else { return Vec::new() };
@@ -78,6 +85,13 @@ impl Bench {
         names.sort();
         names
     }
+}
+
+/// What the record of a run ends with.
+#[derive(Deserialize)]
+pub(crate) struct Run {
+    /// The most bytes of memory that the process had.
+    pub(crate) peak_resident: u64,
 }
 
 /// A run that has ended, with all that it said.

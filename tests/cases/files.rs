@@ -57,18 +57,9 @@ fn f01_a_full_disk_leaves_nothing_half_written() {
 #[test]
 fn f03_a_folder_that_may_not_be_written_is_named() {
     let bench = copied("out/noise.tif");
-    // Another user has to reach the program and the folder, which may not be written but for the ledger.
-    let copy_of_program = bench.path("gisrun");
-    fs::copy(program(), &copy_of_program).unwrap();
     fs::create_dir(bench.path("out")).unwrap();
-    fs::create_dir(bench.path(".gisrun")).unwrap();
-    allow(&bench.path(""), 0o755);
-    allow(&bench.path(".gisrun"), 0o777);
     allow(&bench.path("out"), 0o555);
-    let mut command = Command::new(copy_of_program);
-    let output =
-        command.arg("case.toml").current_dir(bench.path("")).uid(NOBODY).gid(NOBODY).output().unwrap();
-    let ended = Ended::of(&output);
+    let ended = run_as_nobody(&bench);
     assert!(matches!(ended.exit, Some(1 | 3)), "{:?}: {}", ended.exit, ended.said);
     assert!(
         ended.said.contains("out/noise.tif") && ended.said.contains("Permission denied"),
@@ -78,8 +69,46 @@ fn f03_a_folder_that_may_not_be_written_is_named() {
     assert_eq!(bench.outputs(), Vec::<String>::new());
 }
 
+/// Runs the pipeline as another user, who reaches the program and the folder and may write the ledger alone.
+fn run_as_nobody(bench: &Bench) -> Ended {
+    let copy_of_program = bench.path("gisrun");
+    fs::copy(program(), &copy_of_program).unwrap();
+    fs::create_dir(bench.path(".gisrun")).unwrap();
+    allow(&bench.path(""), 0o755);
+    allow(&bench.path(".gisrun"), 0o777);
+    // The data of the cases may lie where only its owner comes.
+    let inputs = bench.path("in");
+    fs::remove_file(&inputs).unwrap();
+    copy("f_noise420.tif", &inputs.join("f_noise420.tif"));
+    let mut command = Command::new(copy_of_program);
+    Ended::of(&command.arg("case.toml").current_dir(bench.path("")).uid(NOBODY).gid(NOBODY).output().unwrap())
+}
+
 fn allow(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// As somebody who may not write beside the inputs, and whose GDAL would like to leave notes there.
+#[test]
+fn f04_inputs_may_lie_where_nothing_may_be_written() {
+    let bench = Bench::new(
+        r#"
+[stages]
+files = { list = { uris = ["mine/f_noise420.tif"] } }
+bands = { from = "files", read = {} }
+rows  = { from = "bands", stats = { statistics = ["count", "total"] } }
+table = { from = "rows", table = { path = "out/rows.csv" } }
+"#,
+    );
+    copy("f_noise420.tif", &bench.path("mine/f_noise420.tif"));
+    fs::create_dir(bench.path("out")).unwrap();
+    allow(&bench.path("mine"), 0o555);
+    allow(&bench.path("out"), 0o777);
+    let ended = run_as_nobody(&bench).expect_exit(0);
+    assert!(!ended.said.contains("auxiliary"), "{}", ended.said);
+    let rows = fs::read_to_string(bench.path("out/rows.csv")).unwrap();
+    assert!(rows.contains("176400,176400"), "420 × 420 pixels: {rows}");
+    assert_eq!(fs::read_dir(bench.path("mine")).unwrap().count(), 1, "nothing beside the input");
 }
 
 #[test]

@@ -13,6 +13,8 @@
 mod bench;
 mod copies;
 mod files;
+mod groups;
 mod pixels;
 mod requests;
+mod tables;
 mod warps;

@@ -12,13 +12,13 @@ use serde_json::Value as Json;
 use crate::bench::{Bench, data, python, shared};
 
 /// The server of the cases; it ends with the value.
-struct Server {
+pub(crate) struct Server {
     process: Child,
     port: u16,
 }
 
 impl Server {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let script = shared().join("cases/serve_cases.py");
         let mut process = Command::new(python()).arg(script).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -27,8 +27,13 @@ impl Server {
         Self { process, port }
     }
 
+    /// The address of a path.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
     /// The requests below a path up to now.
-    fn requests(&self, path: &str) -> usize {
+    pub(crate) fn requests(&self, path: &str) -> usize {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         write!(stream, "GET /__log HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
         let mut answer = String::new();
@@ -40,11 +45,11 @@ impl Server {
 
     /// A pipeline that fetches this path, writes the bytes as they are, and the pixels as a GeoTIFF.
     fn bench(&self, path: &str, fetch: &str) -> Bench {
-        let port = self.port;
+        let url = self.url(path);
         Bench::new(&format!(
             r#"
 [stages.files]
-list = {{ uris = ["http://127.0.0.1:{port}{path}"] }}
+list = {{ uris = ["{url}"] }}
 
 [stages.fetched]
 from = "files"
@@ -157,10 +162,8 @@ fn s11_a_redirect_to_a_signed_address_is_followed() {
 fn s12_credentials_stay_with_their_host() {
     let server = Server::start();
     let bench = server.bench("/redirect-other/payload.tif", "");
-    let access = format!(
-        "[access.\"http://127.0.0.1:{}\"]\nheaders = {{ Authorization = \"Bearer token\" }}\n",
-        server.port
-    );
+    let access =
+        format!("[access.\"{}\"]\nheaders = {{ Authorization = \"Bearer token\" }}\n", server.url(""));
     let pipeline = fs::read_to_string(bench.path("case.toml")).unwrap();
     fs::write(bench.path("case.toml"), format!("{pipeline}\n{access}")).unwrap();
     fetches(&bench);

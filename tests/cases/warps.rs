@@ -6,13 +6,8 @@ use crate::bench::Bench;
 
 /// One file onto another grid.
 fn warped(file: &str, warp: &str) -> Bench {
-    Bench::new(&pipeline(file, warp, ""))
-}
-
-fn pipeline(file: &str, warp: &str, resources: &str) -> String {
-    format!(
+    Bench::new(&format!(
         r#"
-{resources}
 [stages]
 files   = {{ list = {{ uris = ["in/{file}"] }} }}
 bands   = {{ from = "files", read = {{}} }}
@@ -20,7 +15,7 @@ warped  = {{ from = "bands", warp = {{ {warp} }} }}
 encoded = {{ from = "warped", encode = {{ format = "cog" }} }}
 written = {{ from = "encoded", write = {{ path = "out/warped.tif" }} }}
 "#
-    )
+    ))
 }
 
 fn onto(resampling: &str, bounds: &str) -> String {
@@ -73,15 +68,26 @@ fn c23_a_global_raster_gets_a_finite_grid() {
 #[test]
 fn c28_the_bytes_of_a_warp_depend_on_no_limit() {
     let warp = onto("bilinear", "[500005, 3997005, 502995, 3999995]");
-    let mut all = Vec::new();
-    for resources in
-        ["", "[resources]\ncores.slots = 1", "[resources]\ncores.slots = 8\nmemory.bytes = \"16 MiB\""]
-    {
-        let bench = Bench::new(&pipeline("c28_plane.tif", &warp, resources));
+    let limits = ["", "cores.slots = 1", "cores.slots = 8\nmemory.bytes = \"16 MiB\""];
+    let outputs = limits.map(|limits| {
+        let bench = Bench::new(&format!(
+            r#"
+[resources]
+{limits}
+
+[stages]
+files   = {{ list = {{ uris = ["in/c28_plane.tif"] }} }}
+bands   = {{ from = "files", read = {{ bands = {{ plane = 1 }} }} }}
+floats  = {{ from = "bands", calc = {{ bands = {{ plane = "plane" }}, dtype = "float32" }} }}
+warped  = {{ from = "floats", warp = {{ {warp} }} }}
+encoded = {{ from = "warped", encode = {{ format = "cog" }} }}
+written = {{ from = "encoded", write = {{ path = "out/warped.tif" }} }}
+"#
+        ));
         bench.gives("c28", "out/warped.tif");
-        all.push(fs::read(bench.path("out/warped.tif")).unwrap());
-    }
-    assert!(all.iter().all(|bytes| *bytes == all[0]));
+        fs::read(bench.path("out/warped.tif")).unwrap()
+    });
+    assert!(outputs.iter().all(|bytes| *bytes == outputs[0]));
 }
 
 #[test]
