@@ -138,7 +138,10 @@ async fn work_out(
 ) -> Result<(Ways, f64), path::PathFailure> {
     let _running = shared.progress.begin();
     let begun = Instant::now();
-    let files = headers::read(&shared, &parcel.item, &into).await?;
+    let files = tokio::select! {
+        files = headers::read(&shared, &parcel.item, &into) => files?,
+        () = shared.stop.work().cancelled() => return Err((into[0], Failure::cancelled())),
+    };
     let item = parcel.item.clone();
     let plan = shared.plan.clone();
     let first = into[0];

@@ -57,7 +57,7 @@ impl Outlets {
 
 impl Places {
     /// Sends the output on: to every consumer its own part of the memory and the joins that lie on its way.
-    pub(crate) fn send(self, parcel: Parcel) {
+    pub(crate) fn send(self, parcel: &Parcel) {
         let now = Instant::now();
         let memory = parcel.memory.clone();
         let path = parcel.path.clone();

@@ -92,6 +92,10 @@ fn follow(
 ) -> Result<(), PathFailure> {
     for to in stages[index].to.iter().copied() {
         let op = &stages[to].op;
+        if !survey.raster.members.is_empty() && late::opens_unknown(op.as_ref(), shape) {
+            // What a program makes of a window is an image of its own.
+            continue;
+        }
         let output = op.shape(shape, item).map_err(|failure| (to, failure))?;
         survey.spool += op.spool(shape, &output);
         let ends_here = !shape.members.is_empty() && output.members.is_empty();
@@ -178,8 +182,13 @@ impl Draft {
         let own = match plan.memory {
             MemoryDemand::Declared(bytes) => bytes,
             MemoryDemand::Measured => {
-                let all = input.held + plan.op.scratch(&input, &output) + output.held;
-                all.saturating_sub(plan.op.shared(&input, &output))
+                // Both the run and a worker process hold what passes between them; on a thread some is shared.
+                let (copies, shared) = match plan.is_isolated() {
+                    true => (2, 0),
+                    false => (1, plan.op.shared(&input, &output)),
+                };
+                let all = copies * (input.held + output.held) + plan.op.scratch(&input, &output);
+                all.saturating_sub(shared)
             }
         };
         let demand = own.max(next.iter().map(|node| node.demand).sum());

@@ -8,7 +8,9 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use tokio::time::Instant;
 
-use crate::contract::{Expand, Failure, Item, Regroup, Source, SourceContext, TransferContext, blocking};
+use crate::contract::{
+    Expand, Failure, Item, Regroup, Regrouped, Source, SourceContext, TransferContext, blocking,
+};
 use crate::engine::attempt::{Attempt, persist};
 use crate::engine::journey::{Brood, Ending, Homecoming, Journey, Parcel};
 use crate::engine::outlets::{Outlets, Places};
@@ -72,13 +74,14 @@ struct Seen(HashSet<u64>);
 
 impl Seen {
     /// Begins an item's journey and sends it on; one whose id was given before fails, and the first stands.
-    fn begin(&mut self, shared: &Arc<Shared>, stage: usize, item: Item, places: Places) {
+    fn begin(&mut self, shared: &Arc<Shared>, stage: usize, mut item: Item, places: Places) {
+        item.lineage.inputs = item.payload.local_files();
         let home: Arc<dyn Homecoming> = shared.tally.clone();
         let journey = Journey::begin(item.id.clone(), home);
         let mut hasher = DefaultHasher::new();
         item.id.hash(&mut hasher);
         if self.0.insert(hasher.finish()) {
-            places.send(Parcel::new(item, journey));
+            places.send(&Parcel::new(item, journey));
         } else {
             let message = format!("two items have the id `{}`; the first stands", item.id);
             shared.fail(&journey, stage, Failure::item(message));
@@ -166,7 +169,7 @@ async fn windows_of(
                     return Err(Failure::cancelled());
                 }
                 let parcel = Parcel::new(window, parent.journey.clone());
-                places.send(Parcel { broods: broods.clone(), ..parcel });
+                places.send(&Parcel { broods: broods.clone(), ..parcel });
             }
             drop(leases);
             Ok(((), 0))
@@ -217,15 +220,18 @@ pub(crate) async fn regroup(
         let context = contexts::transfer(&shared, stage, &parcel, &attempt.cancel);
         let work = op.regroup(items.clone(), context);
         async move {
-            let groups = work.await?;
+            let regrouped = work.await?;
             drop(attempt);
-            Ok((groups, 0))
+            Ok((regrouped, 0))
         }
     })
     .await;
     drop(parcel);
     match made {
-        Ok(groups) => {
+        Ok(Regrouped { groups, failed }) => {
+            for (index, failure) in failed {
+                shared.fail(&members[index].journey, stage, failure);
+            }
             for member in members.drain(..) {
                 member.journey.end(Ending::Absorbed);
             }

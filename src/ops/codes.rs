@@ -4,6 +4,8 @@
 pub(super) const UNKNOWN_BAND: &str = "unknown-band";
 /// A formula that does not parse.
 pub(super) const BAD_FORMULA: &str = "bad-formula";
+/// A condition that does not parse.
+pub(super) const BAD_CONDITION: &str = "bad-condition";
 /// Options that exclude each other, or that only make sense together.
 pub(super) const CONFLICT: &str = "conflicting-options";
 /// A CRS that is not known, or a text that names none.

@@ -1,12 +1,24 @@
 //! Patterns of files that find them and take their names apart: `in/{id}_{asset}.tif`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use futures::TryStreamExt;
 use glob::{MatchOptions, Pattern};
+use percent_encoding::percent_decode_str;
 use regex::Regex;
+use url::Url;
 
 use crate::config::{Fault, Span, Spanned, suggestion};
-use crate::contract::{Failure, Location};
+use crate::contract::{Asset, Failure, Location};
+use crate::ops::listed::{ONLY_ASSET, asset};
+use crate::remote::{StageClient, off_loop};
+
+/// A pattern's `*` stays within one name, and a name that begins with a dot is matched by a dot alone.
+const OPTIONS: MatchOptions =
+    MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
+
+/// Object stores whose objects can be listed.
+const STORES: [&str; 3] = ["s3://", "gs://", "az://"];
 
 /// One pattern, in the two forms that find files and that take their names apart.
 #[derive(Clone)]
@@ -17,8 +29,9 @@ pub(super) struct FilePattern {
     walk: String,
     /// For names: the groups `id…` and `asset…`.
     names: Regex,
-    /// The folder before the first part that can match several.
-    fixed: PathBuf,
+    /// The folder before the first part that can match several: absolute, or an address.
+    fixed: String,
+    is_store: bool,
 }
 
 /// What a file's name says.
@@ -32,17 +45,27 @@ impl FilePattern {
     /// Takes a pattern apart; it is relative to `folder`.
     pub(super) fn new(text: &Spanned<String>, folder: &Path) -> Result<Self, Fault> {
         let parts = parse(text)?;
-        let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-        let folder_walk = if text.starts_with('/') { String::new() } else { escaped_folder(&absolute) };
-        let walk = folder_walk + &parts.iter().map(Part::walk).collect::<String>();
+        let is_store = STORES.iter().any(|scheme| text.starts_with(scheme));
+        let below = if is_store || text.starts_with('/') { String::new() } else { folder_text(folder) };
+        let walk = Pattern::escape(&below) + &parts.iter().map(Part::walk).collect::<String>();
         if let Err(error) = Pattern::new(&walk) {
             let message = format!("`{}` is not a pattern: {}", text.value, error.msg);
+            return Err(Fault::error("bad-pattern", text.span.clone(), message));
+        }
+        let fixed = below + fixed_folder(&parts);
+        if is_store && Url::parse(&fixed).ok().is_none_or(|url| !url.has_host()) {
+            let message = format!("`{}` names no bucket before its first placeholder", text.value);
             return Err(Fault::error("bad-pattern", text.span.clone(), message));
         }
         let names: String = parts.iter().enumerate().map(|(at, part)| part.names(at)).collect();
         let names =
             Regex::new(&format!("(?s)(?:^|/){names}$")).expect("it is made of escaped text and known groups");
-        Ok(Self { text: text.value.clone(), names, fixed: absolute.join(fixed_folder(&parts)), walk })
+        Ok(Self { text: text.value.clone(), names, fixed, walk, is_store })
+    }
+
+    /// Whether it is one of an object store.
+    pub(super) fn is_store(&self) -> bool {
+        self.is_store
     }
 
     /// The whole pattern, for messages.
@@ -50,29 +73,47 @@ impl FilePattern {
         &self.walk
     }
 
-    /// The files that match, folders left out.
-    pub(super) fn files(&self) -> Result<Vec<PathBuf>, Failure> {
-        let options = MatchOptions {
-            case_sensitive: true,
-            require_literal_separator: true,
-            require_literal_leading_dot: true,
-        };
+    /// The files that match by their decoded paths or addresses, folders left out.
+    pub(super) async fn files(&self, client: &StageClient) -> Result<Vec<(String, Asset)>, Failure> {
+        if self.is_store {
+            return self.objects(client).await;
+        }
+        let pattern = self.clone();
+        off_loop(move || pattern.local_files()).await
+    }
+
+    fn local_files(&self) -> Result<Vec<(String, Asset)>, Failure> {
         let failed = |error: String| Failure::fatal(format!("cannot list `{}`: {error}", self.text));
         let mut files = Vec::new();
-        for path in glob::glob_with(&self.walk, options).map_err(|error| failed(error.to_string()))? {
+        for path in glob::glob_with(&self.walk, OPTIONS).map_err(|error| failed(error.to_string()))? {
             let path = path.map_err(|error| failed(error.to_string()))?;
             if path.is_file() {
-                files.push(path);
+                let text = path.to_string_lossy().into_owned();
+                files.push((text, asset(ONLY_ASSET.to_owned(), Location::Local(path))));
             }
         }
         Ok(files)
     }
 
-    /// What the path says of id and asset; `None` where a name that stands twice has two values.
-    pub(super) fn take_apart(&self, path: &Path) -> Option<Named> {
-        let text = path.to_string_lossy();
-        let location = Location::Local(path.to_owned());
-        let groups = self.names.captures(&text)?;
+    async fn objects(&self, client: &StageClient) -> Result<Vec<(String, Asset)>, Failure> {
+        let pattern = Pattern::new(&self.walk).expect("it was checked with the options");
+        let folder = Url::parse(&self.fixed).expect("it was checked with the options");
+        let mut objects = client.objects(&folder)?;
+        let mut files = Vec::new();
+        while let Some(object) = objects.try_next().await? {
+            let text = percent_decode_str(object.url.as_str()).decode_utf8_lossy().into_owned();
+            if pattern.matches_with(&text, OPTIONS) && !text.ends_with('/') {
+                let mut asset = asset(ONLY_ASSET.to_owned(), Location::Remote(object.url));
+                (asset.size, asset.version) = (Some(object.size), object.etag);
+                files.push((text, asset));
+            }
+        }
+        Ok(files)
+    }
+
+    /// What a file's path or address says of id and asset; `None` where a name that stands twice has two values.
+    pub(super) fn take_apart(&self, text: &str) -> Option<Named> {
+        let groups = self.names.captures(text)?;
         let value = |name: &str| -> Result<Option<String>, ()> {
             let mut values = self.names.capture_names().enumerate().filter_map(|(at, group)| {
                 group.filter(|group| group.starts_with(name)).and(groups.get(at)).map(|found| found.as_str())
@@ -80,9 +121,10 @@ impl FilePattern {
             let first = values.next();
             if values.all(|other| Some(other) == first) { Ok(first.map(str::to_owned)) } else { Err(()) }
         };
-        let id = value("id").ok()?.unwrap_or_else(|| location.stem());
+        let stem = || Path::new(text).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let id = value("id").ok()?.unwrap_or_else(stem);
         let asset = value("asset").ok()?;
-        let below = path.parent().and_then(|parent| parent.strip_prefix(&self.fixed).ok());
+        let below = Path::new(text).parent().and_then(|parent| parent.strip_prefix(&self.fixed).ok());
         let folder = below.map(|below| below.to_string_lossy().into_owned()).unwrap_or_default();
         Some(Named { id, asset, folder })
     }
@@ -198,18 +240,16 @@ fn expression(text: &str) -> String {
     expression
 }
 
-/// The folders that stand in the pattern before anything that can match several.
-fn fixed_folder(parts: &[Part]) -> PathBuf {
-    let Some(Part::Text(text)) = parts.first() else { return PathBuf::new() };
+/// The folders that stand in the pattern before anything that can match several, with the `/` after them.
+fn fixed_folder(parts: &[Part]) -> &str {
+    let Some(Part::Text(text)) = parts.first() else { return "" };
     let fixed = text.find(['*', '?', '[']).map_or(text.as_str(), |at| &text[..at]);
-    let fixed = if fixed.len() == text.len() && parts.len() == 1 { text } else { fixed };
-    PathBuf::from(
-        fixed.rsplit_once('/').map_or("", |(folder, _)| if folder.is_empty() { "/" } else { folder }),
-    )
+    fixed.rfind('/').map_or("", |at| &fixed[..=at])
 }
 
-/// The pipeline's folder with its own special characters made literal.
-fn escaped_folder(folder: &Path) -> String {
-    let folder = Pattern::escape(&folder.to_string_lossy());
-    if folder.ends_with('/') { folder } else { folder + "/" }
+/// The pipeline's folder, absolute, with a `/` at its end.
+fn folder_text(folder: &Path) -> String {
+    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let text = absolute.to_string_lossy().into_owned();
+    if text.ends_with('/') { text } else { text + "/" }
 }

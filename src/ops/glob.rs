@@ -1,7 +1,6 @@
 //! `glob`: items from the files that patterns match.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::StreamExt;
@@ -11,13 +10,13 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::file_pattern::{FilePattern, Named};
-use super::listed::{Listed, ONLY_ASSET, OnDuplicate, deduplicated};
+use super::listed::{Listed, OnDuplicate, deduplicated};
 use crate::config::{Fault, OneOrMany, Spanned, Value, from_value};
 use crate::contract::{
-    Environment, Failure, Item, Kind, Location, Op, OpEntry, Port, Properties, Shape, Source, SourceContext,
+    Asset, Environment, Failure, Item, Kind, Op, OpEntry, Port, Properties, Shape, Source, SourceContext,
     Take,
 };
-use crate::remote::off_loop;
+use crate::remote::{StageClient, off_loop};
 
 /// The line of the table.
 pub(super) const ENTRY: OpEntry = OpEntry {
@@ -40,7 +39,8 @@ pub(super) const ENTRY: OpEntry = OpEntry {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct GlobOptions {
-    /// Patterns of files, relative to the pipeline's folder. `*` and `?` stand for characters of one name, `[ab]` for one
+    /// Patterns of files, relative to the pipeline's folder, or of objects in a store: `s3://bucket/in/*.tif`, `gs://…`,
+    /// `az://…`. `*` and `?` stand for characters of one name, `[ab]` for one
     /// of these, `**` for any number of folders; a name that begins with a dot is matched by a dot alone. `{id}` and
     /// `{asset}` match as `*` does and name the item and its asset; `{{` and `}}` are literal braces.
     #[schemars(length(min = 1))]
@@ -52,7 +52,7 @@ pub(super) struct GlobOptions {
 }
 
 struct Glob {
-    patterns: Vec<FilePattern>,
+    patterns: Arc<[FilePattern]>,
     on_duplicate: OnDuplicate,
 }
 
@@ -66,7 +66,7 @@ fn compile(value: &Value, environment: &Environment) -> Result<Arc<dyn Op>, Vec<
         }
     }
     if faults.is_empty() {
-        Ok(Arc::new(Glob { patterns, on_duplicate: options.on_duplicate }))
+        Ok(Arc::new(Glob { patterns: patterns.into(), on_duplicate: options.on_duplicate }))
     } else {
         Err(faults)
     }
@@ -78,7 +78,7 @@ impl Op for Glob {
     }
 
     fn takes(&self) -> &'static [Take] {
-        &[]
+        if self.patterns.iter().any(FilePattern::is_store) { &[Take::Connections] } else { &[] }
     }
 
     fn shape(&self, _: &Shape, item: &Item) -> Result<Shape, Failure> {
@@ -95,11 +95,10 @@ impl Op for Glob {
 }
 
 impl Source for Glob {
-    fn list(&self, _: SourceContext) -> BoxStream<'static, Result<Item, Failure>> {
-        let (patterns, on_duplicate) = (self.patterns.clone(), self.on_duplicate);
-        let found = off_loop(move || find(&patterns, on_duplicate));
+    fn list(&self, context: SourceContext) -> BoxStream<'static, Result<Item, Failure>> {
+        let (patterns, on_duplicate) = (Arc::clone(&self.patterns), self.on_duplicate);
         let items = async move {
-            match found.await {
+            match find(&patterns, on_duplicate, &context.client).await {
                 Ok(items) => stream::iter(items).map(Ok).boxed(),
                 Err(failure) => stream::iter([Err(failure)]).boxed(),
             }
@@ -115,11 +114,15 @@ impl Source for Glob {
 }
 
 /// The items of all patterns.
-fn find(patterns: &[FilePattern], on_duplicate: OnDuplicate) -> Result<Vec<Listed>, Failure> {
+async fn find(
+    patterns: &[FilePattern],
+    on_duplicate: OnDuplicate,
+    client: &StageClient,
+) -> Result<Vec<Listed>, Failure> {
     let mut files = BTreeMap::new();
     for pattern in patterns {
-        for path in pattern.files()? {
-            files.entry(path).or_insert(pattern);
+        for (text, asset) in pattern.files(client).await? {
+            files.entry(text).or_insert((asset, pattern));
         }
     }
     if files.is_empty() {
@@ -131,54 +134,48 @@ fn find(patterns: &[FilePattern], on_duplicate: OnDuplicate) -> Result<Vec<Liste
 
 /// Files that name one id and different assets are one item; its place is that of its first file.
 fn together(
-    files: BTreeMap<PathBuf, &FilePattern>,
+    files: BTreeMap<String, (Asset, &FilePattern)>,
     on_duplicate: OnDuplicate,
 ) -> Result<Vec<Listed>, Failure> {
     let mut items: Vec<Listed> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for (path, pattern) in files {
-        let Some(named) = pattern.take_apart(&path) else { continue };
-        let place = places.get(&named.id).copied().filter(|_| named.asset.is_some());
+    for (text, (mut asset, pattern)) in files {
+        let Some(Named { id, asset: name, folder }) = pattern.take_apart(&text) else { continue };
+        let place = places.get(&id).copied().filter(|_| name.is_some());
+        asset.name = name.unwrap_or(asset.name);
         let Some(place) = place else {
-            places.insert(named.id.clone(), items.len());
-            items.push(named.into_listed(path));
+            places.insert(id.clone(), items.len());
+            let (assets, folder) = (vec![asset], Some(folder));
+            items.push(Listed { id, assets, properties: Properties::new(), folder });
             continue;
         };
-        let (assets, asset) = (&mut items[place].assets, named.asset.unwrap_or_default());
-        match assets.iter().find(|(name, _)| *name == asset) {
-            None => assets.push((asset, Location::Local(path))),
+        let assets = &mut items[place].assets;
+        match assets.iter().find(|other| other.name == asset.name) {
+            None => assets.push(asset),
             Some(_) if on_duplicate == OnDuplicate::First => {}
-            Some((_, first)) => {
-                return Err(Failure::fatal(format!(
-                    "item `{}` has two files for its asset `{asset}`: `{first}` and `{}`",
-                    named.id,
-                    path.display()
-                )));
+            Some(first) => {
+                let (name, first, second) = (&asset.name, &first.location, &asset.location);
+                let message =
+                    format!("item `{id}` has two files for its asset `{name}`: `{first}` and `{second}`");
+                return Err(Failure::fatal(message));
             }
         }
     }
     Ok(items)
 }
 
-impl Named {
-    fn into_listed(self, path: PathBuf) -> Listed {
-        let asset = self.asset.unwrap_or_else(|| ONLY_ASSET.to_owned());
-        Listed {
-            id: self.id,
-            assets: vec![(asset, Location::Local(path))],
-            properties: Properties::new(),
-            folder: Some(self.folder),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
+    use futures::TryStreamExt;
+    use tokio_util::sync::CancellationToken;
+
     use super::*;
     use crate::contract::Payload;
     use crate::ops::testing::{compile_in, listed};
+    use crate::remote::scripted::{Reply, Scripted};
+    use crate::remote::{AccessOptions, AccessRule, AccessRules, Client, ClientOptions, StageSettings};
 
     fn folder(files: &[&str]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");
@@ -251,6 +248,43 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn objects_of_a_store_are_matched_by_their_decoded_keys() {
+        let object = |key: &str| {
+            format!(
+                "<Contents><Key>{key}</Key><LastModified>2024-01-01T00:00:00.000Z</LastModified><ETag>\"e\"</ETag><Size>7</Size></Contents>"
+            )
+        };
+        let keys = ["in/a b.tif", "in/c.txt", "in/sub/d.tif"].map(object).concat();
+        let server = Scripted::serve(move |_| {
+            Reply::new(
+                200,
+                format!("<ListBucketResult><IsTruncated>false</IsTruncated>{keys}</ListBucketResult>"),
+            )
+        })
+        .await;
+        let access = AccessOptions {
+            endpoint: Some(server.url("").into()),
+            anonymous: true,
+            ..AccessOptions::default()
+        };
+        let rule =
+            AccessRule::new(&Spanned::new("s3://tiles".into(), 0..0), &access, &(0..0)).expect("a rule");
+        let client = Client::new(ClientOptions::default(), AccessRules::new(vec![rule]), None);
+        let Kind::Source(source) =
+            op("paths = 's3://tiles/in/{id}.tif'", Path::new("/")).expect("right").kind()
+        else {
+            panic!("a source")
+        };
+        let (client, cancel) = (client.for_stage(StageSettings::default()), CancellationToken::default());
+        let context = SourceContext { stage: "in".into(), client, cancel };
+        let items: Vec<_> = source.list(context).try_collect().await.expect("one object");
+        let seen: Vec<_> =
+            items.iter().map(|item| (item.id.as_str(), item.lineage.identity.as_str())).collect();
+        assert_eq!(seen, [("a b", "data=s3://tiles/in/a%20b.tif size=7 version=\"e\"")]);
+        assert!(server.seen()[0].path.contains("prefix=in%2F"));
+    }
+
+    #[tokio::test]
     async fn no_file_at_all_is_fatal() {
         let folder = folder(&["in/a.tif"]);
         let failure = list("paths = ['in/*.jp2']", folder.path()).await.expect_err("nothing matches");
@@ -281,6 +315,7 @@ mod tests {
             "paths = ['in/{idd}.tif']",
             "paths = ['in/{asset}.tif']",
             "paths = ['in/{']",
+            "paths = ['s3://*/a.tif']",
         ] {
             let faults = op(options, Path::new("/")).err().expect(options);
             assert_eq!((faults.len(), faults[0].code), (1, "bad-pattern"), "{options}");

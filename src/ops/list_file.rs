@@ -4,9 +4,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::{Field, Row};
-use serde_json::{Map, Number, Value as Json};
+use parquet::record::Row;
+use serde_json::Value as Json;
 
+use super::list_values::{cell_value, field_value, scalar_text};
 use super::listed::{Listed, ONLY_ASSET};
 use crate::config::suggestion;
 use crate::contract::{Failure, Location, Properties};
@@ -212,70 +213,11 @@ impl ListFile {
 
 fn feature_record(at: usize, feature: &Json) -> Record {
     let id = feature.get("id").and_then(scalar_text);
-    let values = feature.get("properties").and_then(Json::as_object).cloned().unwrap_or_default();
+    let mut values = feature.get("properties").and_then(Json::as_object).cloned().unwrap_or_default();
+    if let Some(geometry) = feature.get("geometry").filter(|geometry| !geometry.is_null()) {
+        values.entry("geometry").or_insert_with(|| geometry.clone());
+    }
     Record { id, values, place: format!("feature {}", at + 1) }
-}
-
-/// A cell as a number or a truth value where its text is exactly one, so that conditions can compare it; else as text.
-/// Empty cells are no value.
-fn cell_value(cell: &str) -> Option<Json> {
-    match cell {
-        "" => None,
-        "true" => Some(true.into()),
-        "false" => Some(false.into()),
-        text => {
-            let number =
-                serde_json::from_str::<Number>(text).ok().filter(|number| number.to_string() == text);
-            Some(number.map_or_else(|| text.into(), Json::Number))
-        }
-    }
-}
-
-fn field_value(field: &Field) -> Option<Json> {
-    let value = match field {
-        Field::Bool(value) => (*value).into(),
-        Field::Byte(value) => (*value).into(),
-        Field::Short(value) => (*value).into(),
-        Field::Int(value) => (*value).into(),
-        Field::Long(value) => (*value).into(),
-        Field::UByte(value) => (*value).into(),
-        Field::UShort(value) => (*value).into(),
-        Field::UInt(value) => (*value).into(),
-        Field::ULong(value) => (*value).into(),
-        Field::Float(value) => return Number::from_f64(f64::from(*value)).map(Json::Number),
-        Field::Double(value) => return Number::from_f64(*value).map(Json::Number),
-        Field::Str(text) => text.as_str().into(),
-        Field::TimestampMillis(millis) => timestamp(chrono::DateTime::from_timestamp_millis(*millis)?),
-        Field::TimestampMicros(micros) => timestamp(chrono::DateTime::from_timestamp_micros(*micros)?),
-        Field::Group(row) => fields(row),
-        Field::ListInternal(list) => {
-            list.elements().iter().map(|field| field_value(field).unwrap_or_default()).collect()
-        }
-        // Bytes (a geometry, say) and maps are nothing that a property can be.
-        Field::Null | Field::Bytes(_) | Field::MapInternal(_) => return None,
-        other => other.to_string().into(),
-    };
-    Some(value)
-}
-
-fn fields(row: &Row) -> Json {
-    let values = row.get_column_iter().filter_map(|(name, field)| Some((name.clone(), field_value(field)?)));
-    Json::Object(values.collect::<Map<_, _>>())
-}
-
-/// A time as STAC writes it.
-fn timestamp(time: chrono::DateTime<chrono::Utc>) -> Json {
-    time.to_rfc3339_opts(chrono::SecondsFormat::AutoSi, true).into()
-}
-
-/// A text, number or truth value as text; `None` for the rest and for empty text.
-fn scalar_text(value: &Json) -> Option<String> {
-    match value {
-        Json::String(text) => Some(text.clone()).filter(|text| !text.is_empty()),
-        Json::Number(number) => Some(number.to_string()),
-        Json::Bool(value) => Some(value.to_string()),
-        _ => None,
-    }
 }
 
 #[cfg(test)]
@@ -306,7 +248,7 @@ mod tests {
     /// (id, file names of its assets, properties)
     fn summary(items: &[Listed]) -> Vec<(&str, Vec<String>, Json)> {
         let assets = |item: &Listed| {
-            item.assets.iter().map(|(name, location)| format!("{name}={}", location.stem())).collect()
+            item.assets.iter().map(|asset| format!("{}={}", asset.name, asset.location.stem())).collect()
         };
         items
             .iter()

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -14,11 +13,11 @@ use crate::contract::{Asset, AssetSet, Failure, Item, Lineage, Location, Payload
 pub(super) const ONLY_ASSET: &str = "data";
 
 /// One item before its files are looked at.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) struct Listed {
     pub(super) id: String,
-    /// Names and places of its files, in order; at least one.
-    pub(super) assets: Vec<(String, Location)>,
+    /// Its files, in order; at least one. The state of those on this machine is looked at later.
+    pub(super) assets: Vec<Asset>,
     pub(super) properties: Properties,
     /// `{folder}`, where it is not the name of the folder that holds the first file.
     pub(super) folder: Option<String>,
@@ -39,10 +38,11 @@ impl Listed {
     /// An item of these files; without an id it is named after the first.
     pub(super) fn new(
         id: Option<String>,
-        assets: Vec<(String, Location)>,
+        files: Vec<(String, Location)>,
         properties: Properties,
     ) -> Result<Self, String> {
-        let (_, first) = assets.first().ok_or("it has no file")?;
+        let assets: Vec<_> = files.into_iter().map(|(name, location)| asset(name, location)).collect();
+        let first = &assets.first().ok_or("it has no file")?.location;
         let id = id.unwrap_or_else(|| first.stem());
         if id.is_empty() {
             return Err(format!("`{first}` gives no id; name one"));
@@ -53,11 +53,10 @@ impl Listed {
     /// The item. Looks at local files for their size and time, which blocks.
     pub(super) fn into_item(self) -> Item {
         let properties = Arc::new(self.properties);
-        let assets: Vec<_> = self.assets.into_iter().map(|(name, location)| asset(name, location)).collect();
+        let assets: Vec<_> = self.assets.into_iter().map(looked_at).collect();
         let first = &assets[0].location;
         let lineage = Lineage {
             identity: identity(&assets),
-            inputs: local_files(&assets),
             stem: first.stem(),
             folder: self.folder.unwrap_or_else(|| first.folder()),
             ..Lineage::default()
@@ -67,28 +66,17 @@ impl Listed {
     }
 }
 
-/// An asset of a location alone. A local file that is not there is told by the stage that reads it.
-fn asset(name: String, location: Location) -> Asset {
-    let metadata = match &location {
-        Location::Local(path) => std::fs::metadata(path).ok(),
-        Location::Remote(_) => None,
-    };
-    Asset {
-        name,
-        location,
-        size: metadata.as_ref().map(std::fs::Metadata::len),
-        version: metadata.map(|metadata| format!("mtime {}.{:09}", metadata.mtime(), metadata.mtime_nsec())),
-        metadata: Arc::default(),
-    }
+/// An asset of a location alone.
+pub(super) fn asset(name: String, location: Location) -> Asset {
+    Asset { name, location, size: None, version: None, metadata: Arc::default() }
 }
 
-/// The files that nothing may be written over.
-fn local_files(assets: &[Asset]) -> Arc<[PathBuf]> {
-    let local = |asset: &Asset| match &asset.location {
-        Location::Local(path) => Some(path.clone()),
-        Location::Remote(_) => None,
-    };
-    assets.iter().filter_map(local).collect()
+/// The asset with size and time of a local file. One that is not there is told by the stage that reads it.
+fn looked_at(asset: Asset) -> Asset {
+    let Location::Local(path) = &asset.location else { return asset };
+    let Ok(metadata) = std::fs::metadata(path) else { return asset };
+    let version = format!("mtime {}.{:09}", metadata.mtime(), metadata.mtime_nsec());
+    Asset { size: Some(metadata.len()), version: Some(version), ..asset }
 }
 
 /// Names, places and states of all assets.
@@ -116,7 +104,7 @@ pub(super) fn deduplicated(items: Vec<Listed>, on_duplicate: OnDuplicate) -> Res
         None => Ok(items),
         Some((first, second)) => Err(Failure::fatal(format!(
             "two items have the id `{}`: `{}` and `{}`; give them ids, or take the first with `on-duplicate = \"first\"`",
-            items[first].id, items[first].assets[0].1, items[second].assets[0].1
+            items[first].id, items[first].assets[0].location, items[second].assets[0].location
         ))),
     }
 }
@@ -129,7 +117,7 @@ mod tests {
 
     fn listed(id: &str, path: &str) -> Listed {
         let location = Location::parse(path, Path::new("/")).expect("a path");
-        let assets = vec![(ONLY_ASSET.to_owned(), location)];
+        let assets = vec![asset(ONLY_ASSET.to_owned(), location)];
         Listed { id: id.into(), assets, properties: Properties::new(), folder: None }
     }
 
@@ -141,8 +129,12 @@ mod tests {
             failure.message.starts_with("two items have the id `a`: `/1/a.tif` and `/2/a.tif`"),
             "{failure}"
         );
-        assert_eq!(deduplicated(items.clone(), OnDuplicate::First).expect("dropped"), items[..2]);
-        assert_eq!(deduplicated(items[..2].to_vec(), OnDuplicate::Error).expect("different"), items[..2]);
+        let ids = |items: Vec<Listed>| items.into_iter().map(|item| item.id).collect::<Vec<_>>();
+        assert_eq!(ids(deduplicated(items.clone(), OnDuplicate::First).expect("dropped")), ["a", "b"]);
+        assert_eq!(
+            ids(deduplicated(items[..2].to_vec(), OnDuplicate::Error).expect("different")),
+            ["a", "b"]
+        );
     }
 
     #[test]

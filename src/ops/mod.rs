@@ -8,9 +8,12 @@ mod encode;
 mod exec;
 mod fetch;
 mod file_pattern;
+mod filter;
 mod glob;
+mod group;
 mod list;
 mod list_file;
+mod list_values;
 mod listed;
 mod mask;
 mod named_grid;
@@ -18,7 +21,9 @@ mod number;
 mod polygons;
 mod rasters;
 mod read;
+mod stac;
 mod stats;
+mod table;
 mod takeover;
 #[cfg(test)]
 mod testing;
@@ -32,6 +37,9 @@ use crate::contract::{OpEntry, Registry};
 static TABLE: &[OpEntry] = &[
     list::ENTRY,
     glob::ENTRY,
+    stac::ENTRY,
+    filter::ENTRY,
+    group::ENTRY,
     window::ENTRY,
     fetch::ENTRY,
     read::ENTRY,
@@ -41,8 +49,9 @@ static TABLE: &[OpEntry] = &[
     composite::ENTRY,
     stats::ENTRY,
     encode::ENTRY,
-    exec::ENTRY,
     write::ENTRY,
+    table::ENTRY,
+    exec::ENTRY,
 ];
 
 /// The ops of the program.

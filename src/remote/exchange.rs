@@ -132,6 +132,8 @@ pub(super) struct Answer {
     /// When the stage's `timeout` ends, and its length.
     pub(super) deadline: Option<(Instant, Duration)>,
     pub(super) stall: Duration,
+    /// Whether a body was asked for: an answer to `HEAD` states a length and has none.
+    pub(super) has_body: bool,
     pub(super) account: Account,
 }
 
@@ -189,7 +191,9 @@ impl Answer {
 
     fn at_end(&mut self) -> Result<Option<Bytes>, RequestError> {
         let received = self.received();
-        if let Some(expected) = self.content_length().filter(|expected| *expected != received) {
+        if let Some(expected) =
+            self.content_length().filter(|expected| self.has_body && *expected != received)
+        {
             return Err(RequestError::Truncated { url: self.shown.clone(), received, expected });
         }
         let seconds = self.account.begun.elapsed().as_secs_f64();

@@ -184,7 +184,8 @@ impl StageClient {
             Ok(Ok(response)) => {
                 account.status = response.status().as_u16();
                 let stall = self.options().stall_timeout;
-                return Ok(Answer { response, shown, deadline, stall, account });
+                let has_body = *method != Method::HEAD;
+                return Ok(Answer { response, shown, deadline, stall, has_body, account });
             }
             Ok(Err(error)) => RequestError::Connection { url: shown, reason: innermost(&error) },
             Err(_) => RequestError::TimedOut { url: shown, seconds: limit.as_secs_f64() },

@@ -376,7 +376,7 @@ async fn a_header_asks_for_the_bytes_it_misses() {
     let server = Scripted::serve(|seen| Reply::part(seen, DATA, "\"a\"")).await;
     let parse: ParseHeader = Arc::new(|file| {
         let parsed = match file.segments.len() {
-            1 => Parsed::Missing(vec![10..20]),
+            1 => Parsed::Missing(range(10..20)),
             2 => Parsed::Missing(vec![50..1000, 48..51]),
             _ => Parsed::WholeFile,
         };

@@ -77,5 +77,5 @@ fn a_band_that_is_not_there_is_named() {
         let meadow = Scene::meadow();
         Scene { bands: meadow.bands[..1].to_vec(), ..meadow }.write(&job.path("in/bad.tif"));
     };
-    assert_told(CALC, make, &["`bands`", "band `2`"]);
+    assert_told(CALC, make, &["`bands`", "`nir`", "no band 2"]);
 }

@@ -5,9 +5,6 @@ use std::collections::BTreeSet;
 use crate::job::Job;
 use crate::served::{names, pipeline, serve, urls};
 
-/// What a run says once it has seen the first interrupt.
-const STOPPING: &str = "stopping";
-
 #[test]
 fn the_first_interrupt_lets_running_items_finish_and_the_next_run_does_the_rest() {
     let names = names(8);
@@ -15,11 +12,10 @@ fn the_first_interrupt_lets_running_items_finish_and_the_next_run_does_the_rest(
     let server = serve(&job, &names);
     job.rewrite(&pipeline(&urls(&server, &names), "connections.slots = 2", ""));
 
-    server.hold();
+    server.hold(|_| true);
     let mut run = job.start();
     server.wait_until("two requests", |traffic| (traffic.held == 2).then_some(()));
     run.interrupt();
-    run.wait_for_words(STOPPING);
     server.release();
     assert_eq!(run.end(), Some(130));
 
@@ -39,12 +35,10 @@ fn the_second_interrupt_ends_what_runs_and_leaves_nothing_half_written() {
     let server = serve(&job, &names);
     job.rewrite(&pipeline(&urls(&server, &names), "connections.slots = 2", ""));
 
-    server.hold();
+    server.hold(|_| true);
     let mut run = job.start();
     server.wait_until("two requests", |traffic| (traffic.held == 2).then_some(()));
-    run.interrupt();
-    run.wait_for_words(STOPPING);
-    run.interrupt();
+    run.interrupt_twice();
     assert_eq!(run.end(), Some(130), "no answer ever came");
     assert_eq!(job.outputs(), BTreeSet::new());
 

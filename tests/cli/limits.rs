@@ -4,69 +4,97 @@ use gisrun::events::Event;
 
 use crate::job::Job;
 use crate::record::Run;
-use crate::served::{names, pipeline, serve, urls};
+use crate::scene::Scene;
+use crate::served::{names, pipeline, serve, serve_scenes, urls};
 
-const STAGES: [&str; 5] = ["fetched", "bands", "ndvi", "encoded", "written"];
+const LIMITS: &str = "connections.slots = 3\ncores.slots = 2";
+const CORES: i64 = 2;
+const COMPUTING: [&str; 3] = ["bands", "ndvi", "encoded"];
 
 #[test]
 fn three_connections_two_cores_and_queues_of_four_are_kept() {
-    let run = run_with("connections.slots = 3\ncores.slots = 2", 4, 3);
+    let run = run_with_queues_of(4, 3);
     assert_eq!(run.most_at_once("fetched"), 3);
-    for stage in ["bands", "ndvi", "encoded"] {
-        assert!(run.most_at_once(stage) <= 2, "{stage}");
-    }
-    assert!(on_cores_at_once(&run) <= 2, "the two cores are shared by all stages that compute");
-    assert_bounds(&run, 4);
+    assert_within_limits(&run, 4);
 }
 
+/// A fetch holds the only place before the stage below while it works, so no other fetch can.
 #[test]
-fn one_connection_and_queues_of_one_are_kept() {
-    let run = run_with("connections.slots = 1\ncores.slots = 2", 1, 1);
+fn queues_of_one_let_one_item_be_fetched_at_a_time() {
+    let run = run_with_queues_of(1, 1);
     assert_eq!(run.most_at_once("fetched"), 1);
-    assert_bounds(&run, 1);
+    assert_within_limits(&run, 1);
 }
 
-/// Runs 24 scenes whose first answers wait until the source can run no further ahead.
-fn run_with(resources: &str, queue: usize, connections: usize) -> Run {
+/// Runs 24 scenes; their bodies wait until `fetches` of them are asked for at once.
+fn run_with_queues_of(queue: i64, fetches: usize) -> Run {
     let names = names(24);
     let job = Job::new("");
-    let server = serve(&job, &names);
-    job.rewrite(&pipeline(&urls(&server, &names), resources, &format!("queue = {queue}")));
+    // Too large to come whole with the header.
+    let server = serve_scenes(&job, &names, &Scene::meadow_of(256));
+    job.rewrite(&pipeline(&urls(&server, &names), LIMITS, &format!("queue = {queue}")));
 
-    server.hold();
+    server.hold(|request| request.nth > 1);
     let run = job.start();
-    server
-        .wait_until("as many requests as connections", |traffic| (traffic.held == connections).then_some(()));
+    server.wait_until("fetches at once", |traffic| (traffic.held == fetches).then_some(()));
     server.release();
     assert_eq!(run.end(), Some(0));
 
     let most = server.wait_until("the end", |traffic| (traffic.open == 0).then_some(traffic.most_open));
-    assert_eq!(most, connections, "the most requests that the server ever saw at once");
+    assert!(most <= 3, "{most} requests at once");
     assert_eq!(job.outputs().len(), names.len());
-    let run = job.record();
-    // The gate reads the headers of as many items as fetch at once, and one more waits before it.
-    assert!(run.listed_before_the_first_answer() <= connections + 1);
-    run
+    job.record()
 }
 
-fn assert_bounds(run: &Run, queue: i64) {
-    for pair in STAGES.windows(2) {
-        let between = run.most_between(pair[0], pair[1]);
-        assert!(between <= queue, "{between} items between `{}` and `{}`", pair[0], pair[1]);
+fn assert_within_limits(run: &Run, queue: i64) {
+    for stage in COMPUTING {
+        assert!(run.most_at_once(stage) <= CORES, "{stage}");
+    }
+    for (before, after) in [("fetched", "bands"), ("bands", "ndvi"), ("ndvi", "encoded")] {
+        // One that works holds a place for what it makes; of those that left the queue each waits for a core.
+        let between = run.most_between(before, after);
+        assert!(between <= queue + CORES, "{between} items between the start of `{before}` and of `{after}`");
     }
 }
 
-/// The most items at once in the stages that take a core each.
-fn on_cores_at_once(run: &Run) -> i64 {
-    let is_computing = |stage: &str| ["bands", "ndvi", "encoded"].contains(&stage);
-    let changes = run.events().map(|event| match event {
-        Event::StageStarted { stage, .. } if is_computing(stage.as_str()) => 1,
-        Event::StageFinished { stage, .. } if is_computing(stage.as_str()) => -1,
-        _ => 0,
+/// One item is read, and no other for an hour.
+#[test]
+fn a_stalled_stage_stops_the_source_at_an_exact_number_of_items() {
+    const QUEUE: usize = 4;
+    let names = names(40);
+    let job = Job::new("");
+    let server = serve(&job, &names);
+    let limits = format!("{LIMITS}\nturns.rate = {{ limit = \"1/h\", burst = 1 }}");
+    let text = pipeline(&urls(&server, &names), &limits, &format!("queue = {QUEUE}"));
+    job.rewrite(&text.replace("[stages.bands]\n", "[stages.bands]\nuses = [\"turns\"]\n"));
+    let read = 1;
+    // As many as decode at once wait for their turn, and the queue before them is full.
+    let fetched = read + CORES as usize + QUEUE;
+    // The queue before the fetches is full, and one more has its memory and waits for a place there.
+    let admitted = fetched + QUEUE + 1;
+    // As many as fetch at once are in the gate, that one among them, and one waits before it.
+    let listed = admitted + 2 + 1;
+
+    let mut run = job.start_telling();
+    let seen = run.events_until(|seen| {
+        seen.count(is_listed) == listed
+            && seen.count(is_admitted) == admitted
+            && seen.finished_in("fetched") == fetched
     });
-    let sums = changes.scan(0, |sum, change| {
-        *sum += change;
-        Some(*sum)
-    });
-    sums.max().unwrap_or(0)
+    run.interrupt_twice();
+    let (code, rest) = run.end_telling();
+
+    assert_eq!(code, Some(130));
+    let run = seen.and(rest).until_stopping();
+    assert_eq!((run.count(is_listed), run.count(is_admitted)), (listed, admitted));
+    assert_eq!((run.finished_in("fetched"), run.finished_in("bands")), (fetched, read));
+    assert_eq!(server.requests().len(), listed - 1, "a header for each item but the one before the gate");
+}
+
+fn is_listed(event: &Event) -> bool {
+    matches!(event, Event::ItemListed { .. })
+}
+
+fn is_admitted(event: &Event) -> bool {
+    matches!(event, Event::ItemAdmitted { .. })
 }

@@ -5,8 +5,10 @@ use std::fs::File;
 use std::path::Path;
 
 use gisrun::events::{Event, Record, read_records};
+use gisrun::ids::StageName;
 
 /// The events of one run, in order.
+#[derive(Default)]
 pub(crate) struct Run(Vec<Event>);
 
 impl Run {
@@ -15,8 +17,25 @@ impl Run {
         Self(records.map(|record: Result<Record, _>| record.unwrap().event).collect())
     }
 
-    pub(crate) fn events(&self) -> impl Iterator<Item = &Event> {
-        self.0.iter()
+    /// Adds one line of a record.
+    pub(crate) fn add(&mut self, line: &str) {
+        self.0.push(serde_json::from_str::<Record>(line).unwrap().event);
+    }
+
+    /// These events, and then those.
+    pub(crate) fn and(mut self, rest: Self) -> Self {
+        self.0.extend(rest.0);
+        self
+    }
+
+    /// How many events are such.
+    pub(crate) fn count(&self, is_such: fn(&Event) -> bool) -> usize {
+        self.0.iter().filter(|event| is_such(event)).count()
+    }
+
+    /// What happened before the run was told to stop.
+    pub(crate) fn until_stopping(self) -> Self {
+        Self(self.0.into_iter().take_while(|event| !matches!(event, Event::Stopping { .. })).collect())
     }
 
     /// The ids of items that ended well, sorted.
@@ -41,15 +60,24 @@ impl Run {
         items
     }
 
+    /// How often a stage gave its output.
+    pub(crate) fn finished_in(&self, stage: &str) -> usize {
+        self.0
+            .iter()
+            .filter(|event| matches!(event, Event::StageFinished { stage: at, .. } if at.as_str() == stage))
+            .count()
+    }
+
     /// The most items that were in a stage at once.
     pub(crate) fn most_at_once(&self, stage: &str) -> i64 {
+        let is_one = |at: &StageName| at.as_str() == stage;
         self.highest(|event| match event {
-            Event::StageStarted { stage: at, .. } if at.as_str() == stage => 1,
-            Event::StageFinished { stage: at, .. }
-            | Event::StageFailed { stage: at, .. }
-            | Event::StageRetried { stage: at, .. }
-            | Event::StageCancelled { stage: at, .. }
-                if at.as_str() == stage =>
+            Event::StageStarted { stage, .. } if is_one(stage) => 1,
+            Event::StageFinished { stage, .. }
+            | Event::StageFailed { stage, .. }
+            | Event::StageRetried { stage, .. }
+            | Event::StageCancelled { stage, .. }
+                if is_one(stage) =>
             {
                 -1
             }
@@ -57,10 +85,10 @@ impl Run {
         })
     }
 
-    /// The most items that had left one stage and not yet begun the next.
+    /// The most items that had begun one stage and not yet the next.
     pub(crate) fn most_between(&self, before: &str, after: &str) -> i64 {
         self.highest(|event| match event {
-            Event::StageFinished { stage, .. } if stage.as_str() == before => 1,
+            Event::StageStarted { stage, attempt: 1, .. } if stage.as_str() == before => 1,
             Event::StageStarted { stage, attempt: 1, .. } if stage.as_str() == after => -1,
             _ => 0,
         })
@@ -73,12 +101,6 @@ impl Run {
             Some(*sum)
         });
         sums.max().unwrap_or(0)
-    }
-
-    /// How many items were listed before the first request was answered.
-    pub(crate) fn listed_before_the_first_answer(&self) -> usize {
-        let before = self.0.iter().take_while(|event| !matches!(event, Event::Request { .. }));
-        before.filter(|event| matches!(event, Event::ItemListed { .. })).count()
     }
 
     /// How often each status was answered.

@@ -6,7 +6,7 @@ use crate::server::Server;
 
 /// The pipeline over these addresses: NDVI of each, as COG.
 pub(crate) fn pipeline(urls: &[String], resources: &str, stage: &str) -> String {
-    let list: String = urls.iter().map(|url| format!("  \"{url}\",\n")).collect();
+    let list = urls.iter().map(|url| format!("  \"{url}\",\n")).collect::<Vec<_>>().concat();
     format!(
         r#"
 [resources]
@@ -51,8 +51,13 @@ pub(crate) fn names(count: usize) -> Vec<String> {
 
 /// A folder of meadows with these names, and a server for it.
 pub(crate) fn serve(job: &Job, names: &[String]) -> Server {
+    serve_scenes(job, names, &Scene::meadow())
+}
+
+/// A folder of copies of a scene with these names, and a server for it.
+pub(crate) fn serve_scenes(job: &Job, names: &[String], scene: &Scene) -> Server {
     for name in names {
-        Scene::meadow().write(&job.path(&format!("served/{name}.tif")));
+        scene.write(&job.path(&format!("served/{name}.tif")));
     }
     Server::start(&job.path("served")).unwrap()
 }

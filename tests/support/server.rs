@@ -16,10 +16,10 @@ use std::time::Duration;
 const MOST_CONNECTIONS: usize = 64;
 
 /// How long a condition may take; it is a bound for broken runs, not a time that is waited for.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running server. It ends with the process.
-pub struct Server {
+pub(crate) struct Server {
     address: SocketAddr,
     state: Arc<State>,
 }
@@ -32,21 +32,32 @@ struct State {
 
 /// What is going on.
 #[derive(Default)]
-pub struct Traffic {
-    /// Each request that came in, in order: `GET /a.tif`.
-    pub requests: Vec<String>,
+pub(crate) struct Traffic {
+    /// Each request that came in, in order.
+    pub requests: Vec<Request>,
     /// Requests that wait for their answer.
     pub held: usize,
-    /// Requests that are worked on.
+    /// Requests whose answer has not begun.
     pub open: usize,
-    /// The most that were worked on at once.
+    /// The most that were open at once.
     pub most_open: usize,
-    is_holding: bool,
+    connections: usize,
+    holds: Option<fn(&Request) -> bool>,
+}
+
+/// What a client asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub method: String,
+    pub path: String,
+    /// How often the path was asked for, this time included.
+    pub nth: usize,
+    range: Option<String>,
 }
 
 impl Server {
     /// Serves `folder` on any free port.
-    pub fn start(folder: &Path) -> io::Result<Self> {
+    pub(crate) fn start(folder: &Path) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let state =
@@ -57,23 +68,23 @@ impl Server {
     }
 
     /// The address of a file.
-    pub fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}/{path}", self.address)
     }
 
-    /// From now on answers wait.
-    pub fn hold(&self) {
-        self.state.lock().is_holding = true;
+    /// From now on the answers to these requests wait.
+    pub(crate) fn hold(&self, which: fn(&Request) -> bool) {
+        self.state.lock().holds = Some(which);
     }
 
     /// All waiting answers go, and later ones do not wait.
-    pub fn release(&self) {
-        self.state.lock().is_holding = false;
+    pub(crate) fn release(&self) {
+        self.state.lock().holds = None;
         self.state.changed.notify_all();
     }
 
     /// Waits until the traffic is as wanted, and gives what `look` made of it. Panics when it never comes to be.
-    pub fn wait_until<T>(&self, wanted: &str, mut look: impl FnMut(&Traffic) -> Option<T>) -> T {
+    pub(crate) fn wait_until<T>(&self, wanted: &str, mut look: impl FnMut(&Traffic) -> Option<T>) -> T {
         let mut traffic = self.state.lock();
         loop {
             if let Some(seen) = look(&traffic) {
@@ -87,7 +98,7 @@ impl Server {
     }
 
     /// What was asked up to now.
-    pub fn requests(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<Request> {
         self.state.lock().requests.clone()
     }
 }
@@ -100,39 +111,46 @@ impl State {
     fn accept(self: Arc<Self>, listener: &TcpListener) {
         for connection in listener.incoming().flatten() {
             let mut traffic = self.lock();
-            while traffic.open >= MOST_CONNECTIONS {
+            while traffic.connections >= MOST_CONNECTIONS {
                 traffic = self.changed.wait(traffic).unwrap_or_else(PoisonError::into_inner);
             }
-            traffic.open += 1;
-            traffic.most_open = traffic.most_open.max(traffic.open);
+            traffic.connections += 1;
             drop(traffic);
             let state = self.clone();
             thread::spawn(move || {
                 // A client that goes away is its own affair.
                 state.converse(connection).unwrap_or_default();
-                state.lock().open -= 1;
+                state.lock().connections -= 1;
                 state.changed.notify_all();
             });
         }
     }
 
     fn converse(&self, connection: TcpStream) -> io::Result<()> {
-        let Some(request) = Request::read(&connection)? else { return Ok(()) };
-        self.lock().requests.push(format!("{} {}", request.method, request.path));
+        let Some(mut request) = Request::read(&connection)? else { return Ok(()) };
+        let mut traffic = self.lock();
+        request.nth = 1 + traffic.requests.iter().filter(|earlier| earlier.path == request.path).count();
+        traffic.requests.push(request.clone());
+        traffic.open += 1;
+        traffic.most_open = traffic.most_open.max(traffic.open);
+        if traffic.holds.is_some_and(|holds| holds(&request)) {
+            traffic = self.wait_for_release(traffic);
+        }
+        // Before the answer: whoever has it may ask again at once.
+        traffic.open -= 1;
+        drop(traffic);
         self.changed.notify_all();
-        self.wait_for_release();
         self.answer(&request, connection)
     }
 
-    fn wait_for_release(&self) {
-        let mut traffic = self.lock();
+    fn wait_for_release<'a>(&self, mut traffic: MutexGuard<'a, Traffic>) -> MutexGuard<'a, Traffic> {
         traffic.held += 1;
         self.changed.notify_all();
-        while traffic.is_holding {
+        while traffic.holds.is_some() {
             traffic = self.changed.wait(traffic).unwrap_or_else(PoisonError::into_inner);
         }
         traffic.held -= 1;
-        self.changed.notify_all();
+        traffic
     }
 
     fn answer(&self, request: &Request, mut to: TcpStream) -> io::Result<()> {
@@ -159,12 +177,6 @@ impl State {
     }
 }
 
-struct Request {
-    method: String,
-    path: String,
-    range: Option<String>,
-}
-
 impl Request {
     fn read(from: &TcpStream) -> io::Result<Option<Self>> {
         let mut lines = BufReader::new(from).lines();
@@ -176,13 +188,13 @@ impl Request {
             let line = line?;
             match line.split_once(':') {
                 Some((name, value)) if name.eq_ignore_ascii_case("range") => {
-                    range = Some(value.trim().to_owned())
+                    range = Some(value.trim().to_owned());
                 }
                 Some(_) => {}
                 None => break,
             }
         }
-        Ok(Some(Self { method, path, range }))
+        Ok(Some(Self { method, path, nth: 1, range }))
     }
 
     /// The part of a file of this size that is asked for: `bytes=0-99`, `bytes=100-` or `bytes=-100`.

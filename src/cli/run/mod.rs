@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::cli::planned::{Named, Planned};
-use crate::cli::{Exit, RunRequest, output};
+use crate::cli::{Exit, RunRequest, output, worker};
 use crate::engine::{self, Outcome, Services, Stop, StopReason};
 use crate::events::Event;
 use crate::machine::{Granted, ProcessReading};
@@ -22,7 +22,7 @@ use listeners::Listeners;
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
 /// How long nothing may move before that is told.
-const STALL_AFTER: Duration = Duration::from_secs(60);
+const STALL_AFTER: Duration = Duration::from_mins(1);
 
 /// With fewer open files than this a run of one item at a time fails: the ledger, its log and lock, the record, GDAL and
 /// PROJ's tables, and the files of the item.
@@ -68,6 +68,7 @@ async fn execute(request: &RunRequest, planned: Planned) -> Result<Exit, String>
         client: Client::new(ClientOptions::default(), access, Some(parse_raster_header())),
         memory: memory.clone(),
         stop,
+        workers: worker::command(&written, &request.sets),
         sample_every: SAMPLE_EVERY,
         stall_after: STALL_AFTER,
     };

@@ -28,6 +28,10 @@ impl Named for KnownFile {
         &self.name
     }
 
+    fn shown(&self) -> &str {
+        &self.shown
+    }
+
     fn header(&self) -> Result<&Arc<Header>, Failure> {
         self.header.as_ref().ok_or_else(|| {
             Failure::item(format!(

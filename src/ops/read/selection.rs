@@ -25,6 +25,9 @@ pub(super) trait Named {
     /// The asset's name.
     fn name(&self) -> &str;
 
+    /// What messages call the file.
+    fn shown(&self) -> &str;
+
     /// What the file says of itself.
     ///
     /// # Errors
@@ -74,7 +77,7 @@ fn one<F: Named>(name: &str, table: &BandTable, files: &[F]) -> Result<Selected,
         (Some(band), count) if band == 0 || band > count as u64 => {
             return Err(Failure::item(format!(
                 "`{}` has no band {band}; it has {count}",
-                files[file].name()
+                files[file].shown()
             )));
         }
         (Some(band), _) => band as usize,
@@ -82,7 +85,8 @@ fn one<F: Named>(name: &str, table: &BandTable, files: &[F]) -> Result<Selected,
         (None, count) => {
             let asset = files[file].name();
             return Err(Failure::item(format!(
-                "`{asset}` has {count} bands; write {{ asset = \"{asset}\", band = 1 }} for the first"
+                "`{}` has {count} bands; write {{ asset = \"{asset}\", band = 1 }} for the first",
+                files[file].shown()
             )));
         }
     };

@@ -6,6 +6,8 @@
 mod bucket;
 mod objects;
 mod service;
+#[cfg(test)]
+mod tests;
 
 pub use objects::{ObjectBody, ObjectState};
 

@@ -4,7 +4,6 @@ use std::path::Path as FilePath;
 
 use bytes::Bytes;
 use futures::StreamExt;
-use futures::TryStreamExt;
 use futures::stream::BoxStream;
 use object_store::{
     Attribute, Attributes, GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutMultipartOptions,
