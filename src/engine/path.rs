@@ -183,10 +183,8 @@ impl Draft {
             MemoryDemand::Declared(bytes) => bytes,
             MemoryDemand::Measured => {
                 // Both the run and a worker process hold what passes between them; on a thread some is shared.
-                let (copies, shared) = match plan.is_isolated() {
-                    true => (2, 0),
-                    false => (1, plan.op.shared(&input, &output)),
-                };
+                let (copies, shared) =
+                    if plan.is_isolated() { (2, 0) } else { (1, plan.op.shared(&input, &output)) };
                 let all = copies * (input.held + output.held) + plan.op.scratch(&input, &output);
                 all.saturating_sub(shared)
             }

@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 use crate::support::{Bench, Role, Script, at_once, behind};
 
-const LONG: Duration = Duration::from_secs(3600);
+const LONG: Duration = Duration::from_hours(1);
 
 /// Where a stage puts the memory that it never gives back.
 type Hoard = Arc<Mutex<Vec<ByteLease>>>;

@@ -143,8 +143,8 @@ mod tests {
             row(&[("mixed", json!("one"))]),
         ];
         let mut columns = Columns::default();
-        for row in rows {
-            columns.add(&row);
+        for row in &rows {
+            columns.add(row);
         }
         let found: Vec<_> = columns.iter().map(|column| (column.name.as_str(), column.kind)).collect();
         assert_eq!(
