@@ -81,6 +81,8 @@ pub struct BandHeader {
     pub is_alpha: bool,
     /// Whether some pixels may be invalid: nodata, mask, alpha, NaN.
     pub has_mask: bool,
+    /// Whether a mask or an alpha band of the file says so, which is read beside the band.
+    pub has_shared_mask: bool,
     /// Columns × rows of a block.
     pub block: (u64, u64),
     /// Sizes of the overviews, in file order; none where the file has a mask and its overviews have not.

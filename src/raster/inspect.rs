@@ -168,6 +168,7 @@ fn band_header(opened: &Opened, number: usize) -> Option<BandHeader> {
         is_complex,
         is_alpha,
         has_mask: has_own || has_shared,
+        has_shared_mask: has_shared,
         block: (columns as u64, rows as u64),
         overviews: overviews(&band),
         description,

@@ -150,17 +150,18 @@ impl Layout {
             .map(|(_, band)| band.stored.size() + u64::from(band.shape.has_mask))
             .sum();
         // A mask or alpha band is held until it has become validity.
-        let masks = if file.header.bands.iter().any(|band| band.has_mask) { 2 } else { 0 };
+        let masks = if file.header.bands.iter().any(|band| band.has_shared_mask) { 2 } else { 0 };
         pixels * (stored + masks) + decoder(&file.header)
     }
 }
 
 const NOTHING: Window = Window { col: 0, row: 0, width: 0, height: 0 };
 
-/// A block as it is compressed and as it is decoded, with all bands.
+/// A block as it is compressed and as it is decoded, with all bands, and the part of one band while it is taken out.
 fn decoder(header: &Header) -> u64 {
     let block = header.bands.first().map_or(0, |band| band.block.0 * band.block.1);
-    2 * block * header.bands.iter().map(|band| band.data_type.size()).sum::<u64>()
+    let pixel = || header.bands.iter().map(|band| band.data_type.size());
+    block * (2 * pixel().sum::<u64>() + pixel().max().unwrap_or(0))
 }
 
 /// The smallest window around two.
