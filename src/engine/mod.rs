@@ -18,6 +18,7 @@ mod path;
 mod pools;
 mod queue;
 mod remember;
+mod rows;
 mod run;
 mod source;
 mod stage;

@@ -95,7 +95,7 @@ async fn step(shared: &Arc<Shared>, stage: usize, work: &Work, parcel: Parcel, p
     })
     .await;
     match result {
-        Ok(Some(item)) => places.send(Parcel { item, ..parcel }),
+        Ok(Some(item)) => places.send(&Parcel { item, ..parcel }),
         Ok(None) => drop(parcel.journey.end(Ending::Absorbed)),
         Err(failure) => shared.fail(&parcel.journey, stage, failure),
     }

@@ -103,7 +103,7 @@ impl Wiring {
                 outlets.push(Outlet::Gate(gated.clone(), inlet.clone()));
             }
         }
-        Outlets(outlets)
+        Outlets::of(&stages[index].name, outlets)
     }
 }
 
@@ -159,7 +159,7 @@ fn start(
     match kind {
         Kind::Source(_) => {}
         Kind::Transfer(op) => {
-            drop(tasks.spawn(stage::run(shared, index, Work::Transfer(op), intake, outlets)))
+            drop(tasks.spawn(stage::run(shared, index, Work::Transfer(op), intake, outlets)));
         }
         Kind::Compute(_) if stage.is_isolated() => {
             let crew = Crew::new(&shared.plan, &stage.name, shared.workers.as_ref());

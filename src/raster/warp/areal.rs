@@ -52,16 +52,22 @@ impl Footprint {
         is_torn(self.columns, source.0, scale.x) || is_torn(self.rows, source.1, scale.y)
     }
 
-    /// The pixels of the image that it touches, with the part of each that it covers.
-    fn covered<T: Copy>(&self, part: &Part<T>) -> impl Iterator<Item = (i64, i64, f64)> {
-        let columns = self.columns;
-        let (left, right) = touched(columns, part.size.0);
+    /// Calls `visit` for the valid pixels of the image that it touches, with the part of each that it covers.
+    fn visit<T: Copy>(&self, part: &Part<T>, mut visit: impl FnMut(T, f64)) {
+        let (left, right) = touched(self.columns, part.size.0);
         let (top, bottom) = touched(self.rows, part.size.1);
-        let rows = self.rows;
-        (top..bottom).flat_map(move |row| {
-            let down = overlap(rows, row);
-            (left..right).map(move |col| (col, row, down * overlap(columns, col)))
-        })
+        if left >= right {
+            return;
+        }
+        for row in top..bottom {
+            let down = overlap(self.rows, row);
+            let (pixels, mask) = part.run(left, row, (right - left) as usize);
+            for (i, (col, pixel)) in (left..).zip(pixels).enumerate() {
+                if mask.is_none_or(|mask| mask[i] != 0) {
+                    visit(*pixel, down * overlap(self.columns, col));
+                }
+            }
+        }
     }
 }
 
@@ -100,44 +106,61 @@ impl<T: Pixel> ArealKernel<T> {
 
     /// The value of an area; `None` where no valid pixel lies in it.
     pub(super) fn value(&mut self, part: &Part<T>, footprint: &Footprint) -> Option<T> {
-        let valid = footprint.covered(part).filter(|(col, row, _)| part.is_valid(*col, *row));
-        let mut pixels = valid.map(|(col, row, weight)| (part.at(col, row), weight));
         match self.resampling {
-            Resampling::Average => mean(pixels),
-            Resampling::Sum => sum(pixels),
-            Resampling::Min => pixels.map(|(pixel, _)| pixel).reduce(|a, b| if b < a { b } else { a }),
-            Resampling::Max => pixels.map(|(pixel, _)| pixel).reduce(|a, b| if b > a { b } else { a }),
-            Resampling::Mode => {
-                self.collect(&mut pixels);
-                mode(&mut self.weighted)
+            Resampling::Average => {
+                let total = Total::of(part, footprint);
+                (total.weight > 0.0).then(|| T::from_f64(total.sum / total.weight))
             }
-            Resampling::Q1 => self.quantile(&mut pixels, 1),
-            Resampling::Q3 => self.quantile(&mut pixels, 3),
-            _ => self.quantile(&mut pixels, 2),
+            Resampling::Sum => {
+                let total = Total::of(part, footprint);
+                (total.weight > 0.0).then(|| T::from_f64(total.sum))
+            }
+            Resampling::Min => extreme(part, footprint, |best, next| next < best),
+            Resampling::Max => extreme(part, footprint, |best, next| next > best),
+            Resampling::Mode => mode(self.collect(part, footprint)),
+            Resampling::Q1 => quantile(self.collect(part, footprint), 1),
+            Resampling::Q3 => quantile(self.collect(part, footprint), 3),
+            _ => quantile(self.collect(part, footprint), 2),
         }
     }
 
-    fn collect(&mut self, pixels: &mut dyn Iterator<Item = (T, f64)>) {
+    fn collect(&mut self, part: &Part<T>, footprint: &Footprint) -> &mut [(T, f64)] {
         self.weighted.clear();
-        self.weighted.extend(pixels);
-    }
-
-    /// The value at rank ceil(n × quarters / 4) of n, counted from 1.
-    fn quantile(&mut self, pixels: &mut dyn Iterator<Item = (T, f64)>, quarters: usize) -> Option<T> {
-        self.collect(pixels);
-        let rank = (self.weighted.len() * quarters).div_ceil(4).checked_sub(1)?;
-        Some(self.weighted.select_nth_unstable_by(rank, by_value).1.0)
+        footprint.visit(part, |pixel, weight| self.weighted.push((pixel, weight)));
+        &mut self.weighted
     }
 }
 
-fn mean<T: Pixel>(pixels: impl Iterator<Item = (T, f64)>) -> Option<T> {
-    let (sum, weight) =
-        pixels.fold((0.0, 0.0), |(s, w), (pixel, weight)| (s + weight * pixel.to_f64(), w + weight));
-    (weight > 0.0).then(|| T::from_f64(sum / weight))
+/// Sums over an area.
+struct Total {
+    sum: f64,
+    weight: f64,
 }
 
-fn sum<T: Pixel>(pixels: impl Iterator<Item = (T, f64)>) -> Option<T> {
-    pixels.map(|(pixel, weight)| weight * pixel.to_f64()).reduce(|a, b| a + b).map(T::from_f64)
+impl Total {
+    fn of<T: Pixel>(part: &Part<T>, footprint: &Footprint) -> Self {
+        let mut total = Self { sum: 0.0, weight: 0.0 };
+        footprint.visit(part, |pixel, weight| {
+            total.sum += weight * pixel.to_f64();
+            total.weight += weight;
+        });
+        total
+    }
+}
+
+/// The pixel that none is better than, where `is_better(best, next)` compares.
+fn extreme<T: Pixel>(part: &Part<T>, footprint: &Footprint, is_better: impl Fn(T, T) -> bool) -> Option<T> {
+    let mut found = None;
+    footprint.visit(part, |pixel, _| {
+        found = Some(found.map_or(pixel, |best| if is_better(best, pixel) { pixel } else { best }));
+    });
+    found
+}
+
+/// The value at rank ceil(n × quarters / 4) of n, counted from 1.
+fn quantile<T: Pixel>(weighted: &mut [(T, f64)], quarters: usize) -> Option<T> {
+    let rank = (weighted.len() * quarters).div_ceil(4).checked_sub(1)?;
+    Some(weighted.select_nth_unstable_by(rank, by_value).1.0)
 }
 
 /// The value with the largest weight, the smallest of equals.

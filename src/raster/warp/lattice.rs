@@ -1,6 +1,6 @@
 //! Source coordinates of target pixels, interpolated between exact ones.
 //!
-//! The target grid is cut into cells from its own origin. A cell whose checked midpoints lie close enough to the
+//! The target grid is cut into cells from its own origin. A cell whose checked places lie close enough to the
 //! bilinear surface through its corners becomes one patch; another is quartered, and what stays wrong down to a
 //! few pixels is transformed pixel by pixel. All of it depends on the grids alone, never on the window asked for,
 //! so a pixel has the same source coordinates in every window.
@@ -14,7 +14,10 @@ pub(super) const CELL: u64 = 64;
 /// Where interpolation still is too coarse at this size, pixels are transformed one by one.
 const SMALLEST: u64 = 4;
 
-/// Largest error at a checked midpoint, in source pixels.
+/// 1.5 × 2^32: a sum with it keeps 20 bits of fraction.
+pub(super) const SNAP: f64 = 6_442_450_944.0;
+
+/// Largest error at a checked place, in source pixels.
 const TOLERANCE: f64 = 1.0 / 64.0;
 
 /// A rectangle of target pixels whose source coordinates come from one rule.
@@ -117,17 +120,21 @@ impl Places {
     }
 }
 
-/// Nine exact places of a rectangle: 3 × 3, row by row.
+/// Where a side of a rectangle is looked at. The inner places are no mirror images of each other: of a curve that
+/// bends one way and then the other the middle would see nothing.
+const STEPS: [f64; 4] = [0.0, 0.25, 0.625, 1.0];
+
+/// Exact places of a rectangle: 4 × 4, row by row.
 struct Nodes {
-    x: [f64; 9],
-    y: [f64; 9],
+    x: [f64; 16],
+    y: [f64; 16],
 }
 
 impl Nodes {
     fn of(map: &PixelMap, area: &Window) -> Self {
-        let at = |start: u64, size: u64, step: usize| start as f64 + size as f64 * step as f64 / 2.0;
-        let mut x = std::array::from_fn(|i| at(area.col, area.width, i % 3));
-        let mut y = std::array::from_fn(|i| at(area.row, area.height, i / 3));
+        let at = |start: u64, size: u64, step: usize| start as f64 + size as f64 * STEPS[step];
+        let mut x = std::array::from_fn(|i| at(area.col, area.width, i % 4));
+        let mut y = std::array::from_fn(|i| at(area.row, area.height, i / 4));
         map.to_source(&mut x, &mut y);
         Self { x, y }
     }
@@ -142,26 +149,28 @@ impl Nodes {
     }
 
     fn corners(&self) -> [(f64, f64); 4] {
-        [0, 2, 6, 8].map(|i| (self.x[i], self.y[i]))
+        [0, 3, 12, 15].map(|i| (self.x[i], self.y[i]))
     }
 
-    /// The largest distance of a midpoint from the bilinear surface; infinite where a node has no image.
+    /// The largest distance from the bilinear surface; infinite where a node has no image.
     fn error(&self) -> f64 {
         deviation(&self.x).max(deviation(&self.y))
     }
 }
 
-fn is_away(v: &[f64; 9], size: f64, reach: f64) -> bool {
+fn is_away(v: &[f64; 16], size: f64, reach: f64) -> bool {
     let (low, high) = v.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
     let margin = (high - low) + reach + 1.0;
     v.iter().all(|v| v.is_finite()) && (high + margin < 0.0 || low - margin > size)
 }
 
-fn deviation(v: &[f64; 9]) -> f64 {
-    let middle = |a: usize, b: usize| f64::midpoint(v[a], v[b]);
-    let centre = f64::midpoint(middle(0, 2), middle(6, 8));
-    let checks = [(1, middle(0, 2)), (3, middle(0, 6)), (4, centre), (5, middle(2, 8)), (7, middle(6, 8))];
-    let errors = checks.iter().map(|(i, expected)| (v[*i] - expected).abs());
+fn deviation(v: &[f64; 16]) -> f64 {
+    let between = |a: f64, b: f64, step: usize| a + (b - a) * STEPS[step];
+    let surface = |i: usize| {
+        let (left, right) = (between(v[0], v[12], i / 4), between(v[3], v[15], i / 4));
+        between(left, right, i % 4)
+    };
+    let errors = (0..16).map(|i| (v[i] - surface(i)).abs());
     errors.map(|error| if error.is_nan() { f64::INFINITY } else { error }).fold(0.0, f64::max)
 }
 
@@ -209,10 +218,8 @@ impl Coordinates {
 
     /// Rounds to 2^-20 pixels: what is a whole or half pixel but for rounding errors becomes one.
     fn snap(&mut self) {
-        // Adding 1.5 × 2^32 leaves 20 bits of fraction.
-        const SHIFT: f64 = 6_442_450_944.0;
         for v in self.x.iter_mut().chain(&mut self.y) {
-            *v = (*v + SHIFT) - SHIFT;
+            *v = (*v + SNAP) - SNAP;
         }
     }
 }

@@ -31,6 +31,12 @@ impl<T: Copy> Part<'_, T> {
         self.pixels[self.index(col, row)]
     }
 
+    /// The values, and the validity unless all are valid, of some pixels of a row, which must lie in the part at hand.
+    pub(super) fn run(&self, col: i64, row: i64, count: usize) -> (&[T], Option<&[u8]>) {
+        let start = self.index(col, row);
+        (&self.pixels[start..start + count], self.mask.map(|mask| &mask[start..start + count]))
+    }
+
     /// N × N pixels from a place on, which must lie in the part at hand.
     #[inline]
     pub(super) fn square<const N: usize>(&self, col: i64, row: i64) -> [&[T; N]; N] {

@@ -6,6 +6,7 @@
 
 use std::f64::consts::PI;
 
+use super::lattice::SNAP;
 use super::pixels::Part;
 use super::scale::Scale;
 use crate::raster::{Pixel, Resampling};
@@ -48,7 +49,7 @@ impl PointKernel {
             Resampling::Bilinear | Resampling::Cubic | Resampling::CubicSpline | Resampling::Lanczos => {
                 row.each(out, |place| T::from_f64(self.widened(part, place)));
             }
-            _ => row.each(out, |(x, y)| part.at(floor(x), floor(y))),
+            _ => row.each(out, |(x, y)| part.at(split(x).0, split(y).0)),
         }
     }
 
@@ -97,10 +98,11 @@ impl Row<'_> {
         out: &mut [T],
     ) {
         if self.is_inner && part.mask.is_none() {
-            self.each(out, |(x, y)| {
-                let (x, y) = (Axis::<N>::at(x, &kernel), Axis::<N>::at(y, &kernel));
-                T::from_f64(dense(part, &x, &y))
-            });
+            let places = self.places.0.iter().zip(self.places.1);
+            for ((x, y), out) in places.zip(out) {
+                let (x, y) = (Axis::<N>::at(*x, &kernel), Axis::<N>::at(*y, &kernel));
+                *out = T::from_f64(dense(part, &x, &y));
+            }
         } else {
             self.each(out, |place| T::from_f64(careful(part, place, &kernel, &fallback)));
         }
@@ -116,9 +118,8 @@ struct Axis<const N: usize> {
 impl<const N: usize> Axis<N> {
     #[inline]
     fn at(place: f64, kernel: impl Fn(f64) -> [f64; N]) -> Self {
-        let from_centre = place - 0.5;
-        let whole = floor(from_centre);
-        Self { first: whole - (N as i64 / 2 - 1), weights: kernel(from_centre - whole as f64) }
+        let (whole, fraction) = split(place - 0.5);
+        Self { first: whole - (N as i64 / 2 - 1), weights: kernel(fraction) }
     }
 
     fn taps(&self) -> Taps<'_> {
@@ -226,6 +227,14 @@ impl WideAxis {
     }
 }
 
+/// The whole and the fractional part of a snapped coordinate less than 2^31 from zero, without a conversion that the
+/// processor does one by one: the sum's low 20 bits are the fraction, those above the whole number.
+#[inline]
+fn split(v: f64) -> (i64, f64) {
+    let fixed = ((v + SNAP).to_bits() & ((1 << 52) - 1)) as i64 - (1 << 51);
+    (fixed >> 20, f64::from((fixed & 0xF_FFFF) as i32) / 1_048_576.0)
+}
+
 /// The largest integer that is not larger.
 pub(super) fn floor(v: f64) -> i64 {
     let truncated = v as i64;
@@ -263,12 +272,12 @@ fn b_spline(t: f64) -> [f64; 4] {
 /// At t + d, d whole, sin(πx) is ±sin(πt) and sin(πx/3) follows from the sine of a sum, so that one sine and cosine of
 /// πt/3 make all weights; what is common to them goes with the sum.
 fn lanczos(t: f64) -> [f64; 6] {
-    if t == 0.0 {
-        return [0.0, 0.0, 1.0, 0.0, 0.0, 0.0];
-    }
     /// (-1)^d cos(πd/3) and (-1)^d sin(πd/3) for d = 2, 1, 0, -1, -2, -3.
     const COSINES: [f64; 6] = [-0.5, -0.5, 1.0, -0.5, -0.5, 1.0];
     const SINES: [f64; 6] = [HALF_ROOT_3, -HALF_ROOT_3, 0.0, HALF_ROOT_3, -HALF_ROOT_3, 0.0];
+    if t == 0.0 {
+        return [0.0, 0.0, 1.0, 0.0, 0.0, 0.0];
+    }
     let (sine, cosine) = (PI * t / 3.0).sin_cos();
     let weights: [f64; 6] = std::array::from_fn(|i| {
         let x = t + 2.0 - i as f64;
@@ -356,6 +365,15 @@ mod tests {
         let sum: f64 = expected.iter().sum();
         for (weight, expected) in lanczos(0.3).iter().zip(expected) {
             assert!((weight - expected / sum).abs() < 1e-14, "{weight} {}", expected / sum);
+        }
+    }
+
+    #[test]
+    fn snapped_coordinates_split_into_whole_and_fraction() {
+        for (v, expected) in
+            [(2.25, (2, 0.25)), (-0.25, (-1, 0.75)), (0.0, (0, 0.0)), (2_147_483_000.5, (2_147_483_000, 0.5))]
+        {
+            assert_eq!(split(v), expected);
         }
     }
 
