@@ -97,16 +97,18 @@ impl Job {
 struct Running(Child);
 
 impl Running {
-    /// The workers of a stage that live now, by their process numbers.
+    /// The workers that live now, by their process numbers.
     fn workers(&self) -> BTreeSet<i32> {
-        let children = fs::read_dir("/proc").unwrap().filter_map(|entry| {
-            let number: i32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
-            let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-            let parent = stat.rsplit(") ").next()?.split(' ').nth(1)?.parse::<u32>().ok()?;
-            let command = fs::read(format!("/proc/{number}/cmdline")).ok()?;
-            (parent == self.0.id() && command.ends_with(b"\0worker\0")).then_some(number)
-        });
-        children.collect()
+        let Ok(threads) = fs::read_dir(format!("/proc/{}/task", self.0.id())) else { return BTreeSet::new() };
+        let children =
+            threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("children")).ok());
+        let numbers: Vec<i32> = children
+            .flat_map(|text| text.split(' ').filter_map(|it| it.parse().ok()).collect::<Vec<_>>())
+            .collect();
+        let is_worker = |number: &i32| {
+            fs::read(format!("/proc/{number}/cmdline")).is_ok_and(|command| command.ends_with(b"\0worker\0"))
+        };
+        numbers.into_iter().filter(is_worker).collect()
     }
 
     fn first_worker(&mut self) -> i32 {
@@ -115,6 +117,7 @@ impl Running {
                 return *worker;
             }
             assert!(self.0.try_wait().unwrap().is_none(), "the run ended before a worker was seen");
+            look_again();
         }
     }
 
@@ -122,7 +125,7 @@ impl Running {
         let begun = Instant::now();
         while !is_so() {
             assert!(begun.elapsed() < PATIENCE && self.0.try_wait().unwrap().is_none(), "it never is so");
-            std::thread::yield_now();
+            look_again();
         }
     }
 
@@ -141,8 +144,13 @@ fn kill(process: i32, signal: Signal) {
             return;
         }
         assert!(begun.elapsed() < PATIENCE, "{process} lives on");
-        std::thread::yield_now();
+        look_again();
     }
+}
+
+/// Between two looks at a condition that other processes bring about.
+fn look_again() {
+    std::thread::sleep(Duration::from_millis(1));
 }
 
 fn is_running(process: i32) -> bool {
@@ -171,6 +179,7 @@ fn a_worker_works_on_many_items_and_goes_with_the_run() {
     let mut seen = BTreeSet::new();
     while running.0.try_wait().unwrap().is_none() {
         seen.extend(running.workers());
+        look_again();
     }
     assert_eq!(job.outputs().len(), 6);
     assert_eq!(seen.len(), 3, "one for each stage on one core");
@@ -200,7 +209,7 @@ fn a_worker_ends_with_a_run_that_is_killed() {
     let begun = Instant::now();
     while is_running(worker) {
         assert!(begun.elapsed() < PATIENCE, "the worker outlives its run");
-        std::thread::yield_now();
+        look_again();
     }
 }
 
