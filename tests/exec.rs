@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what cannot be")]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -90,7 +91,6 @@ fn named_outputs_stay_under_their_paths() {
     let exec = r#"{ command = ["./both.sh", "{input}", "{output.copy}", "{output.note}", "{id}"], outputs = { copy = "out/{id} copy.txt", note = "out/notes/{stem}" } }"#;
     let job = Job::new(exec, "");
     job.write("both.sh", "#!/bin/sh\ncp \"$1\" \"$2\" && pwd > \"$3\" && printf %s \"$4\" >> \"$3\"\n");
-    use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(job.root().join("both.sh"), fs::Permissions::from_mode(0o755)).unwrap();
     job.run(&[]).ends_with(0);
     assert_eq!((job.read("out/a copy.txt"), job.read("out/b copy.txt")), ("one".into(), "two".into()));

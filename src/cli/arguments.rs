@@ -119,6 +119,9 @@ enum Command {
     /// Print the man page
     #[command(hide = true)]
     Man,
+    /// Work for a run, which starts this itself
+    #[command(hide = true)]
+    Worker,
 }
 
 /// Reads arguments; help, version and mistakes are printed here.
@@ -166,6 +169,7 @@ impl Command {
             Self::Init { path } => Request::Init { path },
             Self::Completions { shell } => Request::Completions { shell },
             Self::Man => Request::Man,
+            Self::Worker => Request::Worker,
         }
     }
 }

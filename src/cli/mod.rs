@@ -16,6 +16,7 @@ mod request;
 pub mod run;
 pub mod schema;
 mod shell;
+mod worker;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -42,5 +43,6 @@ fn execute(request: Request) -> Exit {
         Request::Init { path } => init::init(&path),
         Request::Completions { shell } => shell::print_completions(shell),
         Request::Man => shell::print_manual(),
+        Request::Worker => worker::work(),
     }
 }

@@ -56,6 +56,6 @@ fn read(path: &Path) -> Result<String, Box<Fault>> {
 }
 
 #[allow(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
-fn environment(name: &str) -> Option<String> {
+pub(super) fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }

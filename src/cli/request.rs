@@ -35,6 +35,8 @@ pub enum Request {
     },
     /// Print the man page.
     Man,
+    /// Be a worker process of a run.
+    Worker,
 }
 
 /// `gisrun PIPELINE`

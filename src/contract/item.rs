@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 
 use crate::contract::{Port, SharedFiles};
 use crate::ids::ItemId;
@@ -27,7 +28,7 @@ pub struct Item {
 }
 
 /// Where an item came from.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Lineage {
     /// The item that a window was made of.
     pub parent: Option<ItemId>,
@@ -51,7 +52,8 @@ pub struct Lineage {
     /// `{folder}`: for `glob` the folders between the fixed part of the pattern and the file, else the name of the
     /// folder that holds it; without `/` at its ends, and empty where there is none.
     pub folder: String,
-    /// What the windows of one parent share on scratch; `window` gives all of them the same.
+    /// What the windows of one parent share on scratch; `window` gives all of them the same. Stays in this process.
+    #[serde(skip)]
     pub shared: Option<SharedFiles>,
 }
 
@@ -73,7 +75,7 @@ pub enum Payload {
 }
 
 /// The named references of one member.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AssetSet {
     /// The id of the source item.
     pub id: String,
@@ -84,7 +86,7 @@ pub struct AssetSet {
 }
 
 /// A named reference to a file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Asset {
     /// The name by which stages ask for it; `data` where a source has one file an item.
     pub name: String,
@@ -98,8 +100,8 @@ pub struct Asset {
     pub metadata: Arc<Properties>,
 }
 
-/// Where a file is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Where a file is. Serialized with its query and so for worker processes alone, never for records.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Location {
     /// On this machine; absolute.
     Local(PathBuf),
@@ -176,7 +178,7 @@ pub enum EncodedBody {
 }
 
 /// A file on disk or in an object store.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OutputFile {
     /// Its name among the item's files: the output's name of `exec`, `data` otherwise.
     pub name: String,
@@ -184,7 +186,8 @@ pub struct OutputFile {
     pub location: Location,
     /// Size in bytes.
     pub size: u64,
-    /// Set for temporaries, which go with their last holder.
+    /// Set for temporaries, which go with their last holder. Stays in this process.
+    #[serde(skip)]
     pub temporary: Option<Arc<TemporaryFile>>,
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
-use crate::contract::{ComputeContext, Failure, Item, SourceContext, TransferContext};
+use crate::contract::{ComputeContext, Failure, Item, Row, SourceContext, TransferContext};
 
 /// The ways an op can run.
 #[derive(Clone)]
@@ -70,7 +70,17 @@ pub trait Regroup: Send + Sync {
         &self,
         items: Vec<Item>,
         context: TransferContext,
-    ) -> BoxFuture<'static, Result<Vec<Item>, Failure>>;
+    ) -> BoxFuture<'static, Result<Regrouped, Failure>>;
+}
+
+/// What became of all items.
+#[derive(Debug, Default)]
+pub struct Regrouped {
+    /// The groups, in their order.
+    pub groups: Vec<Item>,
+    /// The items that are in no group because something that they are grouped by is missing: their place in the list, and
+    /// why.
+    pub failed: Vec<(usize, Failure)>,
 }
 
 /// Puts the windows of a parent together.
@@ -99,22 +109,19 @@ pub trait Assembly: Send + Sync {
 
 /// Collects what all items give.
 pub trait Gather: Send + Sync {
-    /// Begins a run.
-    ///
-    /// # Errors
-    /// An output that cannot be written.
-    fn begin(&self, context: &TransferContext) -> Result<Box<dyn Gathering>, Failure>;
+    /// The rows of one item or window. They are kept until the table is written, and for later runs.
+    fn rows(&self, item: Item, context: TransferContext) -> BoxFuture<'static, Result<Vec<Row>, Failure>>;
+
+    /// Writes the table of all rows that are kept; called once when every item has ended.
+    fn write(
+        &self,
+        rows: Arc<dyn TableRows>,
+        context: TransferContext,
+    ) -> BoxFuture<'static, Result<Option<Item>, Failure>>;
 }
 
-/// A collection under way.
-pub trait Gathering: Send {
-    /// The rows of one item.
-    ///
-    /// # Errors
-    /// Rows that do not fit the table.
-    fn add(&mut self, item: Item) -> Result<(), Failure>;
-
-    /// Writes the table; called once when every item has ended.
-    fn finish(self: Box<Self>, context: TransferContext)
-    -> BoxFuture<'static, Result<Option<Item>, Failure>>;
+/// The rows of a table, which are kept outside memory: of this run's items that are done, and of earlier ones'.
+pub trait TableRows: Send + Sync {
+    /// All rows in pages: by item, then by the window's row and column, then as they were given. It can be called again.
+    fn pages(&self) -> BoxStream<'static, Result<Vec<Row>, Failure>>;
 }

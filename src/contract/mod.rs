@@ -21,7 +21,9 @@ pub use item::{
     Asset, AssetSet, Blob, BlobSet, Content, Encoded, EncodedBody, Item, Lineage, Location, OutputFile,
     Payload, Properties, Row, TemporaryFile,
 };
-pub use kind::{Assemble, Assembly, Compute, Expand, Gather, Gathering, Kind, Regroup, Source, Transfer};
+pub use kind::{
+    Assemble, Assembly, Compute, Expand, Gather, Kind, Regroup, Regrouped, Source, TableRows, Transfer,
+};
 pub use op::{BandNames, Members, Op, Take};
 pub use port::Port;
 pub use registry::{Environment, OpEntry, Registry};

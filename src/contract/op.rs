@@ -101,6 +101,11 @@ pub trait Op: Send + Sync + 'static {
         0
     }
 
+    /// Bytes of the output that are the input's own, or that its bands share: what would be counted twice.
+    fn shared(&self, _input: &Shape, _output: &Shape) -> u64 {
+        0
+    }
+
     /// Bytes of scratch disk that a parent of this form needs, estimated; for ops that assemble or spool.
     fn spool(&self, _input: &Shape, _output: &Shape) -> u64 {
         0

@@ -90,7 +90,7 @@ mod tests {
         let told = |raw| how_it_ended(ExitStatus::from_raw(raw));
         assert_eq!(told(3 << 8), "ended with exit code `3`");
         assert_eq!(told(11), "was killed by signal 11 (SIGSEGV)");
-        assert_eq!(told(11 | 0x80), "was killed by signal 11 (SIGSEGV)", "with a core dump");
+        assert_eq!(told(0x80 | 0x0b), "was killed by signal 11 (SIGSEGV)", "with a core dump");
         assert_eq!(told(34), "was killed by signal 34");
         assert!(told(9).contains("SIGKILL"));
     }

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::contract::{Asset, Item, Location, Payload};
 use crate::raster::{DataType, FileBytes, Grid, Header, Placement, Window};
 
 /// The form of an item's payload at one port, known from headers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Shape {
     /// Files, at the ports `asset`, `blob` and `file`.
     pub assets: Vec<AssetShape>,
@@ -19,7 +21,7 @@ pub struct Shape {
 }
 
 /// What is known of one file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AssetShape {
     /// Which member it belongs to.
     pub member: usize,
@@ -29,14 +31,16 @@ pub struct AssetShape {
     pub size: Option<u64>,
     /// Whether it is read in place, without `fetch`.
     pub is_local: bool,
-    /// Its header; `None` when it can only be known from the whole file.
+    /// Its header; `None` when it can only be known from the whole file. Worker processes read it again.
+    #[serde(skip)]
     pub header: Option<Arc<Header>>,
     /// The bytes that the header was read from, for remote files.
+    #[serde(skip)]
     pub prefix: Option<Arc<FileBytes>>,
 }
 
 /// What is known of one member of a raster.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MemberShape {
     /// The id of the member.
     pub id: String,
@@ -51,7 +55,7 @@ pub struct MemberShape {
 }
 
 /// What is known of one band.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BandShape {
     /// The name that later stages use.
     pub name: String,
@@ -107,7 +111,7 @@ impl Shape {
 }
 
 /// What `read` needs of one file for a window: the blocks that hold these pixels.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AssetNeed {
     /// Which member the file belongs to.
     pub member: usize,

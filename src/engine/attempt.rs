@@ -51,7 +51,7 @@ where
         let leases = tokio::select! {
             biased;
             () = shared.stop.work().cancelled() => return Err(Failure::cancelled()),
-            leases = requirement.take() => leases,
+            leases = requirement.take_for(label_of(stage, parcel)) => leases,
         };
         waits.resources.clone_from(&leases.waited);
         let attempt = Attempt { leases, cancel: shared.stop.work().child_token(), number };
@@ -67,12 +67,19 @@ where
             delay: delay.as_secs_f64(),
             message: failure.message.clone(),
         });
+        // A pause that ends by itself is no standstill.
+        let _running = shared.progress.begin();
         tokio::select! {
             () = shared.stop.work().cancelled() => return Err(Failure::cancelled()),
             () = tokio::time::sleep(delay) => {}
         }
         waits = Waits { retry: delay.as_secs_f64(), ..Waits::default() };
     }
+}
+
+/// Who waits and who holds, for the watchdog.
+fn label_of(stage: &StagePlan, parcel: &Parcel) -> Arc<str> {
+    format!("stage `{}`, item `{}`", stage.name, parcel.item.id).into()
 }
 
 async fn try_once<T, F>(

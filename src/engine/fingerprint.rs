@@ -33,6 +33,11 @@ impl Manifests {
         Self { options: Json::Object(named.collect()).to_string().into() }
     }
 
+    /// The options as JSON text, as every item's manifest has them.
+    pub fn options(&self) -> Arc<str> {
+        self.options.clone()
+    }
+
     /// The fingerprint of an item.
     pub fn of_item(&self, item: &Item) -> Fingerprint {
         let inputs: Arc<str> = Json::from(item.lineage.identity.as_str()).to_string().into();

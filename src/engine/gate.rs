@@ -125,7 +125,7 @@ pub(crate) async fn take_unit(shared: &Arc<Shared>, parcel: &Parcel) -> bool {
 }
 
 async fn unit(shared: &Shared, parcel: &Parcel) -> LeaseSet {
-    let unit = shared.unit.take().await;
+    let unit = shared.unit.take_for(label_of(parcel).into()).await;
     shared.on_admitted(parcel).await;
     unit
 }
@@ -136,6 +136,7 @@ async fn work_out(
     parcel: Parcel,
     into: Arc<[usize]>,
 ) -> Result<(Ways, f64), path::PathFailure> {
+    let _running = shared.progress.begin();
     let begun = Instant::now();
     let files = tokio::select! {
         files = headers::read(&shared, &parcel.item, &into) => files?,
@@ -172,7 +173,7 @@ async fn admit(
             parcel.journey.end(Ending::Cancelled);
             return Ok(());
         }
-        memory = reserve(shared, &ways, demand) => memory?,
+        memory = reserve(shared, &parcel, &ways, demand) => memory?,
     };
     shared.emitter.emit(|| Event::ItemAdmitted {
         item: parcel.item.id.clone(),
@@ -181,13 +182,19 @@ async fn admit(
         memory: begun.elapsed().as_secs_f64(),
         reserved: demand,
     });
+    let label: Arc<str> = label_of(&parcel).into();
     for way in &ways {
         let entrance = entrances.iter().find(|(stage, _)| *stage == way.stage);
         let (_, inlet) = entrance.expect("every stage behind the gate has an entrance");
-        let place = inlet.place().await;
+        let place = inlet.place(&label).await;
         place.put(enter(&parcel, way, &memory));
     }
     Ok(())
+}
+
+/// Who waits in the gate, and who holds what it gave, for the watchdog.
+fn label_of(parcel: &Parcel) -> String {
+    format!("item `{}`", parcel.item.id)
 }
 
 /// The parcel as it enters one stage, with its part of the memory.
@@ -202,8 +209,13 @@ fn enter(parcel: &Parcel, way: &Arc<PathNode>, memory: &ByteLease) -> Parcel {
     }
 }
 
-async fn reserve(shared: &Arc<Shared>, ways: &Ways, demand: u64) -> Result<ByteLease, path::PathFailure> {
-    shared.memory.reserve(demand).await.map_err(|refusal| {
+async fn reserve(
+    shared: &Arc<Shared>,
+    parcel: &Parcel,
+    ways: &Ways,
+    demand: u64,
+) -> Result<ByteLease, path::PathFailure> {
+    shared.memory.reserve_for(demand, label_of(parcel).into()).await.map_err(|refusal| {
         let (stage, at) =
             ways.iter().max_by_key(|way| way.demand).map_or((0, demand), |way| (way.stage, way.demand));
         (stage, above_budget(at, &refusal))

@@ -116,7 +116,7 @@ async fn probe(
             let client = shared.client_of(wish.stage, &item.id);
             shape.is_local = false;
             if wish.headers {
-                let head = client.head(url).await.map_err(failure_of)?;
+                let head = client.head(url).await.map_err(|error| failure_of(&error))?;
                 shape.size = head.version.size;
                 shape.prefix = Some(Arc::new(head.bytes.clone()));
                 shape.header.clone_from(&head.header);
@@ -128,6 +128,6 @@ async fn probe(
     Ok(shape)
 }
 
-fn failure_of(error: RequestError) -> Failure {
+fn failure_of(error: &RequestError) -> Failure {
     Failure { class: error.class(), retry_after: error.retry_after(), message: error.to_string() }
 }

@@ -176,12 +176,12 @@ async fn finish(shared: &Arc<Shared>, stage: usize, parents: &Parents, parent: &
         }
     });
     match finished.await {
-        Ok(item) => places.send(Parcel { item, ..parcel }),
+        Ok(item) => places.send(&Parcel { item, ..parcel }),
         Err(failure) => shared.fail(&parcel.journey, stage, failure),
     }
 }
 
-/// Runs a stage that collects all items, and writes what it collected when the last has ended.
+/// Runs a stage that collects all items: keeps the rows of each, and writes the table when the last has ended.
 pub(crate) async fn gather(
     shared: Arc<Shared>,
     stage: usize,
@@ -189,34 +189,74 @@ pub(crate) async fn gather(
     mut intake: Intake<Parcel>,
     outlets: Outlets,
 ) {
-    let name = shared.plan.stages[stage].name.clone();
-    let abort = |failure: &Failure| {
-        shared.stop.stop_admission(StopReason::Aborted(format!("stage `{name}`: {failure}")));
-    };
-    let home: Arc<dyn crate::engine::journey::Homecoming> = shared.tally.clone();
-    let cancel = shared.stop.work().clone();
-    let table = Parcel::new(Item::placeholder(name.as_str()), Journey::begin(name.as_str().into(), home));
-    table.journey.end(Ending::Absorbed);
-    let context = contexts::transfer(&shared, stage, &table, &cancel);
-    let mut gathering = match op.begin(&context) {
-        Ok(gathering) => gathering,
-        Err(failure) => return abort(&failure),
-    };
     while intake.is_ready().await {
         let Some(parcel) = intake.pop() else { continue };
         if parcel.journey.is_lost() {
             continue;
         }
-        if let Err(failure) = gathering.add(parcel.item) {
+        if let Err(failure) = keep(&shared, stage, &op, &parcel).await {
             shared.fail(&parcel.journey, stage, failure);
         }
     }
+    // Other branches may still fail an item whose rows are here; only what is done stands in the table.
+    shared.tally.all_home().await;
     if shared.stop.work().is_cancelled() {
         return;
     }
-    match gathering.finish(context).await {
-        Ok(Some(item)) => outlets.places().await.send(Parcel { item, ..table }),
-        Ok(None) => {}
-        Err(failure) => abort(&failure),
+    if let Err(failure) = write(&shared, stage, &op, &outlets).await {
+        let name = &shared.plan.stages[stage].name;
+        shared.stop.stop_admission(StopReason::Aborted(format!("stage `{name}`: {failure}")));
     }
+}
+
+/// Keeps the rows of one item or window, before it can count as done.
+async fn keep(
+    shared: &Arc<Shared>,
+    stage: usize,
+    op: &Arc<dyn Gather>,
+    parcel: &Parcel,
+) -> Result<(), Failure> {
+    let plan = &shared.plan.stages[stage];
+    persist(shared, plan, parcel, waits_of(parcel, Instant::now()), |attempt| {
+        let context = contexts::transfer(shared, stage, parcel, &attempt.cancel);
+        let rows = op.rows(parcel.item.clone(), context);
+        async move {
+            let rows = rows.await?;
+            drop(attempt);
+            shared.remembers.keep_rows(&plan.name, &parcel.item, &rows).await?;
+            Ok(((), 0))
+        }
+    })
+    .await
+}
+
+/// Writes the table of all rows that stand, and sends it on.
+async fn write(
+    shared: &Arc<Shared>,
+    stage: usize,
+    op: &Arc<dyn Gather>,
+    outlets: &Outlets,
+) -> Result<(), Failure> {
+    let plan = &shared.plan.stages[stage];
+    let memory = &shared.remembers;
+    memory.settle().await;
+    memory.forget_stale_rows(&plan.name).await?;
+    let rows = memory.rows_of(&plan.name, shared.manifests.options());
+    let home: Arc<dyn crate::engine::journey::Homecoming> = shared.tally.clone();
+    let journey = Journey::begin(plan.name.as_str().into(), home);
+    journey.end(Ending::Absorbed);
+    let table = Parcel::new(Item::placeholder(plan.name.as_str()), journey);
+    let written = persist(shared, plan, &table, Waits::default(), |attempt| {
+        let context = contexts::transfer(shared, stage, &table, &attempt.cancel);
+        let written = op.write(rows.clone(), context);
+        async move {
+            let item = written.await?;
+            drop(attempt);
+            Ok((item, 0))
+        }
+    });
+    if let Some(item) = written.await? {
+        outlets.places().await.send(&Parcel { item, ..table });
+    }
+    Ok(())
 }

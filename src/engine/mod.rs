@@ -9,6 +9,7 @@ mod contexts;
 mod fingerprint;
 mod gate;
 mod headers;
+mod isolation;
 mod join;
 mod journey;
 mod late;
@@ -17,6 +18,7 @@ mod path;
 mod pools;
 mod queue;
 mod remember;
+mod rows;
 mod run;
 mod source;
 mod stage;
@@ -37,6 +39,7 @@ use crate::remote::{Client, StageSettings};
 use crate::resources::Bytes;
 
 pub use fingerprint::{Fingerprint, Manifests};
+pub use isolation::{Greeting, WorkerCommand, serve};
 pub use pools::RememberedLimits;
 pub use remember::{Ask, Memory};
 pub use stop::{Stop, StopReason};
@@ -53,6 +56,8 @@ pub struct Services {
     pub memory: Arc<Memory>,
     /// Ends the run early.
     pub stop: Stop,
+    /// How worker processes are started; needed where a stage is isolated.
+    pub workers: Option<WorkerCommand>,
     /// How often the use of everything is told.
     pub sample_every: Duration,
     /// How long nothing may move before that is told.
@@ -125,6 +130,7 @@ fn share(plan: &Arc<Plan>, services: &Services) -> Arc<Shared> {
         emitter,
         clients,
         remembers: services.memory.clone(),
+        workers: services.workers.clone(),
         progress: Progress::default(),
         tally: Arc::new(tally),
     })

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use crate::engine::gate::Arrival;
 use crate::engine::journey::Parcel;
 use crate::engine::queue::{Inlet, Place};
+use crate::ids::StageName;
 
 /// One way out of a stage.
 #[derive(Clone)]
@@ -21,7 +22,11 @@ pub(crate) enum Outlet {
 
 /// All ways out of a stage, in the order in which places are taken.
 #[derive(Clone)]
-pub(crate) struct Outlets(pub(crate) Vec<Outlet>);
+pub(crate) struct Outlets {
+    ways: Vec<Outlet>,
+    /// Who takes the places, for the watchdog.
+    label: Arc<str>,
+}
 
 /// A place in every queue that the output goes into.
 pub(crate) struct Places(Vec<Reserved>);
@@ -32,13 +37,18 @@ enum Reserved {
 }
 
 impl Outlets {
+    /// The ways out of a stage.
+    pub(crate) fn of(stage: &StageName, ways: Vec<Outlet>) -> Self {
+        Self { ways, label: format!("stage `{stage}`").into() }
+    }
+
     /// Takes a place in each, in order. Cancel-safe.
     pub(crate) async fn places(&self) -> Places {
-        let mut places = Vec::with_capacity(self.0.len());
-        for outlet in &self.0 {
+        let mut places = Vec::with_capacity(self.ways.len());
+        for outlet in &self.ways {
             places.push(match outlet {
-                Outlet::Stage(stage, inlet) => Reserved::Stage(*stage, inlet.place().await),
-                Outlet::Gate(into, inlet) => Reserved::Gate(into.clone(), inlet.place().await),
+                Outlet::Stage(stage, inlet) => Reserved::Stage(*stage, inlet.place(&self.label).await),
+                Outlet::Gate(into, inlet) => Reserved::Gate(into.clone(), inlet.place(&self.label).await),
             });
         }
         Places(places)
@@ -47,7 +57,7 @@ impl Outlets {
 
 impl Places {
     /// Sends the output on: to every consumer its own part of the memory and the joins that lie on its way.
-    pub(crate) fn send(self, parcel: Parcel) {
+    pub(crate) fn send(self, parcel: &Parcel) {
         let now = Instant::now();
         let memory = parcel.memory.clone();
         let path = parcel.path.clone();

@@ -26,6 +26,8 @@ pub(crate) struct PathNode {
     pub(crate) demand: u64,
     /// The ways that follow, one a consumer; none into a stage that opens files of which nothing is known yet.
     pub(crate) next: Vec<Arc<PathNode>>,
+    /// Whether there is such a stage.
+    is_open: bool,
 }
 
 impl PathNode {
@@ -34,9 +36,9 @@ impl PathNode {
         self.next.iter().find(|node| node.stage == stage)
     }
 
-    /// Whether this stage or one that follows is `stage`.
+    /// Whether this stage or one that follows is, or may be, `stage`.
     pub(crate) fn leads_to(&self, stage: usize) -> bool {
-        self.stage == stage || self.next.iter().any(|node| node.leads_to(stage))
+        self.stage == stage || self.is_open || self.next.iter().any(|node| node.leads_to(stage))
     }
 }
 
@@ -90,6 +92,10 @@ fn follow(
 ) -> Result<(), PathFailure> {
     for to in stages[index].to.iter().copied() {
         let op = &stages[to].op;
+        if !survey.raster.members.is_empty() && late::opens_unknown(op.as_ref(), shape) {
+            // What a program makes of a window is an image of its own.
+            continue;
+        }
         let output = op.shape(shape, item).map_err(|failure| (to, failure))?;
         survey.spool += op.spool(shape, &output);
         let ends_here = !shape.members.is_empty() && output.members.is_empty();
@@ -125,6 +131,7 @@ struct Draft {
     wanted_out: Vec<Window>,
     needs: Option<Vec<AssetNeed>>,
     next: Vec<Draft>,
+    is_open: bool,
 }
 
 impl Draft {
@@ -151,7 +158,8 @@ impl Draft {
         } else {
             None
         };
-        Ok(Self { stage: index, input: input.clone(), wanted_in, wanted_out, needs, next })
+        let is_open = !late.is_empty();
+        Ok(Self { stage: index, input: input.clone(), wanted_in, wanted_out, needs, next, is_open })
     }
 
     /// The final forms, given what really comes in.
@@ -173,7 +181,13 @@ impl Draft {
             .collect::<Result<Vec<_>, _>>()?;
         let own = match plan.memory {
             MemoryDemand::Declared(bytes) => bytes,
-            MemoryDemand::Measured => input.held + plan.op.scratch(&input, &output) + output.held,
+            MemoryDemand::Measured => {
+                // Both the run and a worker process hold what passes between them; on a thread some is shared.
+                let (copies, shared) =
+                    if plan.is_isolated() { (2, 0) } else { (1, plan.op.shared(&input, &output)) };
+                let all = copies * (input.held + output.held) + plan.op.scratch(&input, &output);
+                all.saturating_sub(shared)
+            }
         };
         let demand = own.max(next.iter().map(|node| node.demand).sum());
         Ok(Arc::new(PathNode {
@@ -184,6 +198,7 @@ impl Draft {
             needs,
             demand,
             next,
+            is_open: self.is_open,
         }))
     }
 }

@@ -44,9 +44,10 @@ pub(crate) struct Inlet<T> {
 }
 
 impl<T> Inlet<T> {
-    /// Waits for a place, first come first served. Cancel-safe.
-    pub(crate) async fn place(&self) -> Place<T> {
-        Place { lease: self.shared.places.acquire(1).await, shared: self.shared.clone() }
+    /// Waits for a place, first come first served; `label` tells the watchdog for whom. Cancel-safe.
+    pub(crate) async fn place(&self, label: &Arc<str>) -> Place<T> {
+        let lease = self.shared.places.acquire_for(1, label.clone()).await;
+        Place { lease, shared: self.shared.clone() }
     }
 
     /// A view of the queue for samples.

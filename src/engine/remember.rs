@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use tokio_util::task::TaskTracker;
 
 use crate::contract::{Commits, Failure, Intended};
 use crate::engine::Fingerprint;
@@ -43,6 +44,8 @@ pub struct Memory {
     /// The places that items of this run write to: hash of the place → hash of the item.
     claims: Mutex<HashMap<u64, u64>>,
     fingerprints: Mutex<HashMap<ItemId, Arc<str>>>,
+    /// What is told as soon as the ledger has room.
+    late: TaskTracker,
 }
 
 impl Memory {
@@ -138,8 +141,24 @@ impl Memory {
         let mut told = told(ledger, item);
         match (&mut told).now_or_never() {
             Some(result) => complain(result),
-            None => drop(tokio::spawn(async move { complain(told.await) })),
+            None => drop(self.late.spawn(async move { complain(told.await) })),
         }
+    }
+
+    /// Waits until all that was told so far is in the ledger's queue, so that what is read next includes it.
+    pub(crate) async fn settle(&self) {
+        self.late.close();
+        self.late.wait().await;
+        self.late.reopen();
+    }
+
+    pub(crate) fn ledger(&self) -> Option<&Ledger> {
+        self.ledger.as_ref()
+    }
+
+    /// The fingerprint of an item that is under way.
+    pub(crate) fn fingerprint_of(&self, item: &ItemId) -> Option<Arc<str>> {
+        self.lock_fingerprints().get(item).cloned()
     }
 
     fn lock_fingerprints(&self) -> std::sync::MutexGuard<'_, HashMap<ItemId, Arc<str>>> {
@@ -212,7 +231,7 @@ impl Commits for ItemCommits {
     }
 
     fn fingerprint(&self) -> Option<String> {
-        self.memory.lock_fingerprints().get(&self.item).map(|hash| hash.to_string())
+        self.memory.lock_fingerprints().get(&self.item).map(ToString::to_string)
     }
 }
 

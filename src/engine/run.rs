@@ -3,9 +3,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tokio::sync::Notify;
+
 use crate::config::{MaxFailures, OnError};
 use crate::contract::Failure;
 use crate::engine::fingerprint::Manifests;
+use crate::engine::isolation::WorkerCommand;
 use crate::engine::journey::{Ending, Homecoming, Journey, Parcel};
 use crate::engine::pools::Pools;
 use crate::engine::remember::Memory;
@@ -31,6 +34,7 @@ pub(crate) struct Shared {
     /// The client of each stage.
     pub(crate) clients: Vec<StageClient>,
     pub(crate) remembers: Arc<Memory>,
+    pub(crate) workers: Option<WorkerCommand>,
     pub(crate) progress: Progress,
     pub(crate) tally: Arc<Tally>,
     /// What an item of this pipeline is fingerprinted with beside its identity.
@@ -85,6 +89,12 @@ impl Progress {
         Running(self)
     }
 
+    /// Waits within something that runs: while it does, that does not count as running.
+    pub(crate) async fn pause_for<T>(&self, wait: impl Future<Output = T>) -> T {
+        let _paused = Paused::begin(self);
+        wait.await
+    }
+
     /// (steps so far, running now)
     pub(crate) fn read(&self) -> (u64, u64) {
         (self.steps.load(Ordering::Relaxed), self.running.load(Ordering::Relaxed))
@@ -97,6 +107,23 @@ pub(crate) struct Running<'a>(&'a Progress);
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.0.running.fetch_sub(1, Ordering::Relaxed);
+        self.0.steps.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Something that runs and waits for others meanwhile.
+struct Paused<'a>(&'a Progress);
+
+impl<'a> Paused<'a> {
+    fn begin(progress: &'a Progress) -> Self {
+        progress.running.fetch_sub(1, Ordering::Relaxed);
+        Self(progress)
+    }
+}
+
+impl Drop for Paused<'_> {
+    fn drop(&mut self) {
+        self.0.running.fetch_add(1, Ordering::Relaxed);
         self.0.steps.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -115,6 +142,7 @@ pub(crate) struct Tally {
     max_failures: Option<MaxFailures>,
     stop: Stop,
     first_failure: Mutex<Option<(StageName, String)>>,
+    home: Notify,
 }
 
 impl Tally {
@@ -137,6 +165,7 @@ impl Tally {
             max_failures,
             stop,
             first_failure: Mutex::new(None),
+            home: Notify::new(),
         }
     }
 
@@ -144,6 +173,19 @@ impl Tally {
     pub(crate) fn under_way(&self) -> u64 {
         let ended = self.ended.load(Ordering::Relaxed);
         self.admitted.load(Ordering::Relaxed).saturating_sub(ended)
+    }
+
+    /// Waits until nothing is under way.
+    pub(crate) async fn all_home(&self) {
+        loop {
+            let mut home = std::pin::pin!(self.home.notified());
+            // Before the count is read, so that an end in between is not missed.
+            home.as_mut().enable();
+            if self.under_way() == 0 {
+                return;
+            }
+            home.await;
+        }
     }
 
     fn on_failed(&self, item: &ItemId, stage: StageName, failure: Failure) {
@@ -180,7 +222,6 @@ impl Tally {
 
 impl Homecoming for Tally {
     fn on_end(&self, item: &ItemId, was_admitted: bool, ending: Ending) {
-        self.ended.fetch_add(u64::from(was_admitted), Ordering::Relaxed);
         match ending {
             Ending::Done => {
                 self.done.fetch_add(1, Ordering::Relaxed);
@@ -197,5 +238,7 @@ impl Homecoming for Tally {
                 self.emitter.emit(|| Event::ItemSkipped { item: item.clone(), reason });
             }
         }
+        self.ended.fetch_add(u64::from(was_admitted), Ordering::Relaxed);
+        self.home.notify_waiters();
     }
 }

@@ -8,7 +8,9 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use tokio::time::Instant;
 
-use crate::contract::{Expand, Failure, Item, Regroup, Source, SourceContext, TransferContext, blocking};
+use crate::contract::{
+    Expand, Failure, Item, Regroup, Regrouped, Source, SourceContext, TransferContext, blocking,
+};
 use crate::engine::attempt::{Attempt, persist};
 use crate::engine::journey::{Brood, Ending, Homecoming, Journey, Parcel};
 use crate::engine::outlets::{Outlets, Places};
@@ -79,7 +81,7 @@ impl Seen {
         let mut hasher = DefaultHasher::new();
         item.id.hash(&mut hasher);
         if self.0.insert(hasher.finish()) {
-            places.send(Parcel::new(item, journey));
+            places.send(&Parcel::new(item, journey));
         } else {
             let message = format!("two items have the id `{}`; the first stands", item.id);
             shared.fail(&journey, stage, Failure::item(message));
@@ -161,13 +163,13 @@ async fn windows_of(
             let context = contexts::transfer(&shared, stage, &parent, &cancel);
             let mut windows = op.expand(parent.item.clone(), TransferContext { output: raster, ..context });
             loop {
-                let places = outlets.places().await;
+                let places = shared.progress.pause_for(outlets.places()).await;
                 let Some(window) = windows.next().await.transpose()? else { break };
                 if parent.journey.is_lost() || is_too_late(&shared, &parent) {
                     return Err(Failure::cancelled());
                 }
                 let parcel = Parcel::new(window, parent.journey.clone());
-                places.send(Parcel { broods: broods.clone(), ..parcel });
+                places.send(&Parcel { broods: broods.clone(), ..parcel });
             }
             drop(leases);
             Ok(((), 0))
@@ -186,7 +188,8 @@ async fn survey(shared: &Arc<Shared>, stage: usize, parent: &Parcel) -> Result<S
     .await?;
     if surveyed.spool > 0 {
         let advice = "free disk, or set `[run] scratch` to a larger one";
-        let reserved = shared.scratch.reserve(surveyed.spool).await;
+        let label = format!("stage `{}`, item `{}`", shared.plan.stages[stage].name, parent.item.id);
+        let reserved = shared.scratch.reserve_for(surveyed.spool, label.into()).await;
         parent.journey.keep(reserved.map_err(|refusal| Failure::item(format!("{refusal}: {advice}")))?);
     }
     Ok(surveyed)
@@ -217,15 +220,18 @@ pub(crate) async fn regroup(
         let context = contexts::transfer(&shared, stage, &parcel, &attempt.cancel);
         let work = op.regroup(items.clone(), context);
         async move {
-            let groups = work.await?;
+            let regrouped = work.await?;
             drop(attempt);
-            Ok((groups, 0))
+            Ok((regrouped, 0))
         }
     })
     .await;
     drop(parcel);
     match made {
-        Ok(groups) => {
+        Ok(Regrouped { groups, failed }) => {
+            for (index, failure) in failed {
+                shared.fail(&members[index].journey, stage, failure);
+            }
             for member in members.drain(..) {
                 member.journey.end(Ending::Absorbed);
             }

@@ -13,6 +13,7 @@ use crate::contract::blocking;
 use crate::contract::{Compute, Failure, Item, Transfer};
 use crate::engine::attempt::{Attempt, persist};
 use crate::engine::contexts;
+use crate::engine::isolation::Crew;
 use crate::engine::journey::{Ending, Parcel};
 use crate::engine::late;
 use crate::engine::outlets::{Outlets, Places};
@@ -28,6 +29,8 @@ pub(crate) enum Work {
     Transfer(Arc<dyn Transfer>),
     /// Computes on a blocking thread.
     Compute(Arc<dyn Compute>),
+    /// Computes in a worker process.
+    Isolated(Arc<Crew>),
 }
 
 /// Runs a one-to-one stage until its queue is closed and empty and all its work has ended.
@@ -92,7 +95,7 @@ async fn step(shared: &Arc<Shared>, stage: usize, work: &Work, parcel: Parcel, p
     })
     .await;
     match result {
-        Ok(Some(item)) => places.send(Parcel { item, ..parcel }),
+        Ok(Some(item)) => places.send(&Parcel { item, ..parcel }),
         Ok(None) => drop(parcel.journey.end(Ending::Absorbed)),
         Err(failure) => shared.fail(&parcel.journey, stage, failure),
     }
@@ -118,6 +121,10 @@ async fn guarded(
             let (op, context) = (op.clone(), contexts::compute(shared, stage, &parcel, &cancel));
             let item = parcel.item;
             blocking::run(&cancel, leases, move || op.compute(item, &context)).await.map(Some)?
+        }
+        Work::Isolated(crew) => {
+            let context = contexts::compute(shared, stage, &parcel, &cancel);
+            crew.work(parcel.item, context, leases).await.map(Some)?
         }
         Work::Transfer(op) => {
             let context = contexts::transfer(shared, stage, &parcel, &cancel);

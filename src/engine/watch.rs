@@ -8,7 +8,6 @@ use crate::engine::run::Shared;
 use crate::events::{Event, QueueSample, ResourceSample};
 use crate::ids::StageName;
 use crate::machine::ProcessReading;
-use crate::resources::Slots;
 
 /// The queue into each stage, as seen from outside.
 pub(crate) type Gauges = Vec<(StageName, Gauge)>;
@@ -60,17 +59,22 @@ fn queues(gauges: &Gauges) -> Vec<QueueSample> {
     gauges.iter().map(sample).collect()
 }
 
-/// Tells when nothing moved and nothing ran for `patience`: who waits for what, and who holds it.
+/// How many of those that wait or hold are named for each resource.
+const NAMED: usize = 5;
+
+/// Tells when nothing moved and nothing ran for `patience`: who waits for what, and who holds it. Once a standstill.
 pub(crate) async fn stalls(shared: Arc<Shared>, gauges: Gauges, patience: Duration) {
     let mut last = shared.progress.read();
+    let mut told = None;
     loop {
         tokio::time::sleep(patience).await;
         let now = shared.progress.read();
-        if now == last && now.1 == 0 {
+        if now == last && now.1 == 0 && told != Some(now) {
             let waiting = waiting(&shared, &gauges);
             if !waiting.is_empty() {
                 tracing::error!(?waiting, "nothing has moved for {patience:?}");
                 shared.emitter.emit(|| Event::Stalled { seconds: patience.as_secs_f64(), waiting });
+                told = Some(now);
             }
         }
         last = now;
@@ -80,17 +84,31 @@ pub(crate) async fn stalls(shared: Arc<Shared>, gauges: Gauges, patience: Durati
 fn waiting(shared: &Shared, gauges: &Gauges) -> Vec<String> {
     let counts = shared.pools.all_slots().iter().cloned();
     let places = gauges.iter().map(|(_, gauge)| gauge.places().clone());
-    let slots = counts.chain(places).filter(|slots| slots.waiting() > 0).map(|slots| of_slots(&slots));
+    let slots = counts.chain(places).filter(|slots| slots.waiting() > 0).map(|slots| {
+        let held = format!("{} of {}", slots.used(), slots.limit());
+        standing(slots.name().as_str(), &slots.waiters(), &held, &slots.holders())
+    });
     let budgets = shared.pools.all_budgets().iter().filter(|budget| budget.waiting() > 0).map(|budget| {
-        let (name, used, capacity) = (budget.name(), budget.used(), budget.capacity());
-        format!("{} wait for `{name}`, of which {used} of {capacity} bytes are held", budget.waiting())
+        let held = format!("{} of {} bytes", budget.used(), budget.capacity());
+        standing(budget.name().as_str(), &budget.waiters(), &held, &budget.holders())
     });
     slots.chain(budgets).collect()
 }
 
-fn of_slots(slots: &Slots) -> String {
-    let (waiting, name) = (slots.waiting(), slots.name());
-    format!("{waiting} wait for `{name}`, of which {} of {} are held", slots.used(), slots.limit())
+/// ``item `b` (60) waits for `memory`, of which 60 of 100 bytes are held by item `a` (60)``
+fn standing(name: &str, waiters: &[String], held: &str, holders: &[String]) -> String {
+    let verb = if waiters.len() == 1 { "waits" } else { "wait" };
+    format!("{} {verb} for `{name}`, of which {held} are held by {}", named(waiters), named(holders))
+}
+
+/// The first few, and how many more there are.
+fn named(labels: &[String]) -> String {
+    let first = labels.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join("; ");
+    match labels.len().saturating_sub(NAMED) {
+        0 if labels.is_empty() => "nobody".to_owned(),
+        0 => first,
+        more => format!("{first}; and {more} more"),
+    }
 }
 
 /// Tells when admission stops, and how many items go on.

@@ -7,6 +7,7 @@ use tokio::task::JoinSet;
 
 use crate::contract::{Kind, Port};
 use crate::engine::gate::{self, Arrival};
+use crate::engine::isolation::Crew;
 use crate::engine::join::{self, Completed};
 use crate::engine::journey::Parcel;
 use crate::engine::outlets::{Outlet, Outlets};
@@ -102,7 +103,7 @@ impl Wiring {
                 outlets.push(Outlet::Gate(gated.clone(), inlet.clone()));
             }
         }
-        Outlets(outlets)
+        Outlets::of(&stages[index].name, outlets)
     }
 }
 
@@ -158,7 +159,11 @@ fn start(
     match kind {
         Kind::Source(_) => {}
         Kind::Transfer(op) => {
-            drop(tasks.spawn(stage::run(shared, index, Work::Transfer(op), intake, outlets)))
+            drop(tasks.spawn(stage::run(shared, index, Work::Transfer(op), intake, outlets)));
+        }
+        Kind::Compute(_) if stage.is_isolated() => {
+            let crew = Crew::new(&shared.plan, &stage.name, shared.workers.as_ref());
+            tasks.spawn(stage::run(shared, index, Work::Isolated(crew), intake, outlets));
         }
         Kind::Compute(op) => drop(tasks.spawn(stage::run(shared, index, Work::Compute(op), intake, outlets))),
         Kind::Expand(op) => {

@@ -118,11 +118,22 @@ pub struct Entry {
     pub outputs: Vec<Output>,
 }
 
-/// Rows of one item for one table.
+/// Where rows stand in a table: by item (bytewise), then by window, then as they were given.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RowsPlace {
+    /// The item; the parent of a window.
+    pub item: ItemId,
+    /// The window's row and column; 0 and 0 for an item that is no window.
+    pub window: (i64, i64),
+    /// Counts the parts that the rows of one item or window are kept in, from 0.
+    pub part: u32,
+}
+
+/// Rows of one item or window for one table, or a part of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptRows {
-    /// The item.
-    pub item: ItemId,
+    /// Where they stand.
+    pub place: RowsPlace,
     /// The item's fingerprint when they were made.
     pub fingerprint: Arc<str>,
     /// JSON, as it was given.

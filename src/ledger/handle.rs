@@ -8,7 +8,9 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::lock::Lock;
 use super::writer::{Job, Work, Writer};
-use super::{Beginning, Intent, KeptRows, LedgerError, PastFailure, Snapshot, schema, statements as sql};
+use super::{
+    Beginning, Intent, KeptRows, LedgerError, PastFailure, RowsPlace, Snapshot, schema, statements as sql,
+};
 use crate::ids::{ItemId, ResourceName, StageName};
 
 /// Jobs that may wait for the thread; more make the callers wait.
@@ -83,6 +85,16 @@ impl Ledger {
         self.write(move |db| sql::forget_temporary(db, &path)).await
     }
 
+    /// A temporary file of a run that died is not there. It was never made, or it has its final name: what was
+    /// intended for it is kept, and counts if a file of its inode stands there.
+    ///
+    /// # Errors
+    /// An earlier write failed.
+    pub async fn miss_temporary(&self, temporary: &Path) -> Result<(), LedgerError> {
+        let path = temporary.to_string_lossy().into_owned();
+        self.write(move |db| sql::miss_temporary(db, &path)).await
+    }
+
     /// A temporary file is about to get its final name. Returns when that is committed, so that it
     /// outlives a killed process: rename after it, not before. Dropping the future may leave the
     /// intent written, which is harmless: it counts only with a file of its inode.
@@ -125,8 +137,8 @@ impl Ledger {
         self.write(move |db| sql::fail(db, &item, &failure)).await
     }
 
-    /// Keeps the rows of an item for the table of a stage, in place of earlier ones. Told before `finish`, they are
-    /// there whenever the item is done.
+    /// Keeps rows of an item for the table of a stage, in place of earlier ones. Told before `finish`, they are there
+    /// whenever the item is done. Parts of one place are told in their order.
     ///
     /// # Errors
     /// An earlier write failed.
@@ -134,18 +146,28 @@ impl Ledger {
         self.write(move |db| sql::keep_rows(db, &stage, &rows)).await
     }
 
-    /// The rows of up to `limit` items for the table of a stage, in the order of ids (bytewise), after `after`: a page,
-    /// so that a table of millions of rows is never in memory at once.
+    /// Forgets rows for the table of a stage whose items have other inputs or options by now.
+    ///
+    /// # Errors
+    /// An earlier write failed.
+    pub async fn forget_stale_rows(&self, stage: StageName) -> Result<(), LedgerError> {
+        self.write(move |db| sql::forget_stale_rows(db, &stage)).await
+    }
+
+    /// Rows for the table of a stage, of items that are done and were made with these options (as in their manifest), in
+    /// order, after `after`: a page of about so many bytes, so that a table of millions of rows is never in memory at
+    /// once. An empty page is the end.
     ///
     /// # Errors
     /// The ledger cannot be read.
     pub async fn rows_after(
         &self,
         stage: StageName,
-        after: Option<ItemId>,
-        limit: u32,
+        options: Arc<str>,
+        after: Option<RowsPlace>,
+        bytes: usize,
     ) -> Result<Vec<KeptRows>, LedgerError> {
-        self.read(move |db| sql::rows_after(db, &stage, after.as_ref(), limit)).await
+        self.read(move |db| sql::rows_after(db, &stage, &options, after.as_ref(), bytes)).await
     }
 
     /// What an adaptive limit came to: the next run's start.
@@ -166,7 +188,7 @@ impl Ledger {
     }
 
     /// Temporary files of runs that died: announced or intended and not known to be gone. Remove them before new ones
-    /// are announced, and [`Ledger::forget_temporary`] each.
+    /// are announced, and [`Ledger::forget_temporary`] each, or [`Ledger::miss_temporary`] where there is none.
     ///
     /// # Errors
     /// The ledger cannot be read.

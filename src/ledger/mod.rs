@@ -19,7 +19,7 @@ mod writer;
 mod tests;
 
 pub use difference::first_difference;
-pub use entry::{Beginning, Entry, Intent, KeptRows, Manifest, Output, PastFailure, State};
+pub use entry::{Beginning, Entry, Intent, KeptRows, Manifest, Output, PastFailure, RowsPlace, State};
 pub use error::LedgerError;
 pub use handle::Ledger;
 pub use snapshot::Snapshot;

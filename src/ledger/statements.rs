@@ -1,9 +1,9 @@
 //! What is written, one function a fact.
 
-use rusqlite::{Connection, OptionalExtension, Result, params};
+use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use super::entry::class_name;
-use super::{Beginning, Intent, KeptRows, PastFailure, State};
+use super::{Beginning, Intent, KeptRows, PastFailure, RowsPlace, State};
 use crate::ids::{ItemId, ResourceName, StageName};
 
 /// An item begins, or begins again: what it failed with before is forgotten, its outputs stay owned.
@@ -49,6 +49,12 @@ pub(super) fn announce(db: &Connection, path: &str) -> Result<()> {
 pub(super) fn forget_temporary(db: &Connection, path: &str) -> Result<()> {
     db.prepare_cached("DELETE FROM temporaries WHERE path = ?1")?.execute([path])?;
     db.prepare_cached("DELETE FROM intents WHERE temporary = ?1")?.execute([path])?;
+    Ok(())
+}
+
+/// A temporary file is not there: it was never made, or it has its final name. What was intended for it stays.
+pub(super) fn miss_temporary(db: &Connection, path: &str) -> Result<()> {
+    db.prepare_cached("DELETE FROM temporaries WHERE path = ?1")?.execute([path])?;
     Ok(())
 }
 
@@ -118,34 +124,63 @@ pub(super) fn fail(db: &Connection, item: &ItemId, failure: &PastFailure) -> Res
     Ok(())
 }
 
-/// Keeps the rows of an item for a table, in place of earlier ones.
+/// Keeps rows of an item for a table, in place of earlier ones of the same place and the parts that follow it.
 pub(super) fn keep_rows(db: &Connection, stage: &StageName, kept: &KeptRows) -> Result<()> {
+    let RowsPlace { item, window: (row, col), part } = &kept.place;
     db.prepare_cached(
-        "INSERT OR REPLACE INTO rows (stage, item, fingerprint, rows) VALUES (?1, ?2, ?3, ?4)",
+        "DELETE FROM rows WHERE stage = ?1 AND item = ?2 AND row = ?3 AND col = ?4 AND part >= ?5",
     )?
-    .execute(params![stage.as_str(), kept.item.as_str(), kept.fingerprint, kept.rows])?;
+    .execute(params![stage.as_str(), item.as_str(), row, col, part])?;
+    db.prepare_cached("INSERT INTO rows (stage, item, row, col, part, fingerprint, rows) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?
+        .execute(params![stage.as_str(), item.as_str(), row, col, part, kept.fingerprint, kept.rows])?;
     Ok(())
 }
 
-/// Up to `limit` items' rows for a table, by item, after `after`.
+/// Forgets rows for a table that no item stands behind any more: those of other inputs or options.
+pub(super) fn forget_stale_rows(db: &Connection, stage: &StageName) -> Result<()> {
+    db.prepare_cached(
+        "DELETE FROM rows WHERE stage = ?1 AND NOT EXISTS
+             (SELECT 1 FROM items WHERE items.id = rows.item AND items.fingerprint = rows.fingerprint)",
+    )?
+    .execute([stage.as_str()])?;
+    Ok(())
+}
+
+/// The rows of items that are done with these options, after a place, in order: as many as fill `bytes`, one at least.
 pub(super) fn rows_after(
     db: &Connection,
     stage: &StageName,
-    after: Option<&ItemId>,
-    limit: u32,
+    options: &str,
+    after: Option<&RowsPlace>,
+    bytes: usize,
 ) -> Result<Vec<KeptRows>> {
-    db.prepare_cached(
-        "SELECT item, fingerprint, rows FROM rows
-         WHERE stage = ?1 AND (?2 IS NULL OR item > ?2) ORDER BY item LIMIT ?3",
-    )?
-    .query_map(params![stage.as_str(), after.map(ItemId::as_str), limit], |row| {
-        Ok(KeptRows {
-            item: row.get::<_, String>(0)?.into(),
-            fingerprint: row.get::<_, String>(1)?.into(),
-            rows: row.get(2)?,
-        })
-    })?
-    .collect()
+    let start = RowsPlace { item: "".into(), window: (i64::MIN, i64::MIN), part: 0 };
+    let RowsPlace { item, window: (row, col), part } = after.unwrap_or(&start);
+    let mut statement = db.prepare_cached(
+        "SELECT rows.item, rows.row, rows.col, rows.part, rows.fingerprint, rows.rows FROM rows
+         JOIN items ON items.id = rows.item AND items.fingerprint = rows.fingerprint
+         WHERE rows.stage = ?1 AND (rows.item, rows.row, rows.col, rows.part) > (?2, ?3, ?4, ?5)
+             AND items.state = ?6 AND items.options = (SELECT id FROM options WHERE text = ?7)
+         ORDER BY rows.item, rows.row, rows.col, rows.part",
+    )?;
+    let state = State::Done.as_str();
+    let mut found =
+        statement.query(params![stage.as_str(), item.as_str(), row, col, part, state, options])?;
+    let (mut page, mut held) = (Vec::new(), 0);
+    while held < bytes
+        && let Some(row) = found.next()?
+    {
+        let kept = kept_rows(row)?;
+        held += kept.rows.len();
+        page.push(kept);
+    }
+    Ok(page)
+}
+
+fn kept_rows(row: &Row) -> Result<KeptRows> {
+    let item = row.get::<_, String>(0)?.into();
+    let place = RowsPlace { item, window: (row.get(1)?, row.get(2)?), part: row.get(3)? };
+    Ok(KeptRows { place, fingerprint: row.get::<_, String>(4)?.into(), rows: row.get(5)? })
 }
 
 /// What an adaptive limit came to.

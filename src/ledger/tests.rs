@@ -120,6 +120,21 @@ async fn an_intent_outlives_a_killed_process_and_is_adopted_if_the_file_is_there
 }
 
 #[tokio::test]
+async fn a_missing_temporary_leaves_its_intent_for_it_may_have_been_renamed() {
+    let (_folder, path) = place();
+    let ledger = Ledger::open(path).unwrap();
+    ledger.begin(beginning("a", "f1")).await.unwrap();
+    ledger.announce(".a.tif".as_ref()).await.unwrap();
+    ledger.intend(intent("a", "a.tif", 7)).await.unwrap();
+    ledger.miss_temporary(".a.tif".as_ref()).await.unwrap();
+    let outputs = ledger.snapshot().await.unwrap().entries["a"].outputs.clone();
+    assert_eq!(
+        outputs.iter().map(|output| (output.inode, output.is_committed)).collect::<Vec<_>>(),
+        [(Some(7), false)]
+    );
+}
+
+#[tokio::test]
 async fn a_forgotten_temporary_takes_its_intent_along() {
     let (_folder, path) = place();
     let ledger = Ledger::open(path).unwrap();
@@ -146,19 +161,76 @@ async fn owners_are_known_while_a_file_is_replaced_and_after_everything_is_forgo
     assert!(snapshot.owners_of("b.tif").is_empty());
 }
 
+fn kept(item: &str, window: (i64, i64), part: u32) -> KeptRows {
+    let place = RowsPlace { item: item.into(), window, part };
+    KeptRows { place, fingerprint: "f".into(), rows: "[1]".into() }
+}
+
+fn begun_with(item: &str, fingerprint: &str, options: &str) -> Beginning {
+    let manifest = Manifest { inputs: "".into(), options: options.into() };
+    Beginning { item: item.into(), fingerprint: fingerprint.into(), manifest, outputs: None }
+}
+
 #[tokio::test]
-async fn rows_come_back_page_by_page_in_the_order_of_ids() {
+async fn rows_come_back_page_by_page_in_the_order_of_items_and_windows() {
     let (_folder, path) = place();
     let ledger = Ledger::open(path).unwrap();
-    let kept = |item: &str| KeptRows { item: item.into(), fingerprint: "f".into(), rows: "[]".into() };
-    for item in ["c", "a", "b", "a"] {
-        ledger.keep_rows("table".into(), kept(item)).await.unwrap();
+    for item in ["c", "a", "b"] {
+        ledger.begin(begun_with(item, "f", "now")).await.unwrap();
     }
-    ledger.keep_rows("other".into(), kept("z")).await.unwrap();
-    let first = ledger.rows_after("table".into(), None, 2).await.unwrap();
-    assert_eq!(first, [kept("a"), kept("b")]);
-    let rest = ledger.rows_after("table".into(), Some("b".into()), 2).await.unwrap();
-    assert_eq!(rest, [kept("c")]);
+    let places = [
+        ("c", (0, 0), 0),
+        ("a", (10, 2), 0),
+        ("a", (-1, 3), 0),
+        ("a", (10, 1), 1),
+        ("a", (10, 1), 0),
+        ("b", (0, 0), 0),
+    ];
+    for (item, window, part) in places {
+        ledger.keep_rows("table".into(), kept(item, window, part)).await.unwrap();
+    }
+    ledger.keep_rows("table".into(), kept("a", (10, 1), 1)).await.unwrap();
+    ledger.keep_rows("other".into(), kept("a", (0, 0), 0)).await.unwrap();
+    for item in ["c", "a", "b"] {
+        ledger.finish(item.into()).await.unwrap();
+    }
+    let (mut all, mut after) = (Vec::new(), None);
+    loop {
+        let page = ledger.rows_after("table".into(), "now".into(), after, 5).await.unwrap();
+        let Some(last) = page.last() else { break };
+        assert!(page.len() <= 2, "two texts of three bytes fill five");
+        after = Some(last.place.clone());
+        all.extend(page);
+    }
+    let expected = [
+        kept("a", (-1, 3), 0),
+        kept("a", (10, 1), 0),
+        kept("a", (10, 1), 1),
+        kept("a", (10, 2), 0),
+        kept("b", (0, 0), 0),
+        kept("c", (0, 0), 0),
+    ];
+    assert_eq!(all, expected);
+}
+
+#[tokio::test]
+async fn only_rows_of_items_that_are_done_with_the_present_options_count() {
+    let (_folder, path) = place();
+    let ledger = Ledger::open(path).unwrap();
+    let cases =
+        [("done", "f", "now"), ("unfinished", "f", "now"), ("changed", "g", "now"), ("older", "f", "before")];
+    for (item, fingerprint, options) in cases {
+        ledger.begin(begun_with(item, fingerprint, options)).await.unwrap();
+        ledger.keep_rows("table".into(), kept(item, (0, 0), 0)).await.unwrap();
+        if item != "unfinished" {
+            ledger.finish(item.into()).await.unwrap();
+        }
+    }
+    let read = async || ledger.rows_after("table".into(), "now".into(), None, 1000).await.unwrap();
+    assert_eq!(read().await, [kept("done", (0, 0), 0)]);
+    ledger.forget_stale_rows("table".into()).await.unwrap();
+    ledger.finish("unfinished".into()).await.unwrap();
+    assert_eq!(read().await, [kept("done", (0, 0), 0), kept("unfinished", (0, 0), 0)]);
 }
 
 #[tokio::test]
@@ -211,7 +283,7 @@ fn files_that_are_no_ledger_are_refused_untouched() {
         |path: &Path| fs::write(path, "GIF89a is no ledger, and long enough to have a header").unwrap();
     let cases: [(&dyn Fn(&Path), &str); 4] = [
         (&foreign, "it is a SQLite database of another program"),
-        (&newer, "has version 999, and this gisrun reads up to 1"),
+        (&newer, "has version 999, and this gisrun reads up to 2"),
         (&cut, "is damaged"),
         (&text, "it is no SQLite database"),
     ];
@@ -248,6 +320,7 @@ async fn a_ledger_of_version_1_loads() {
     assert_eq!(snapshot.entries["interrupted"].outputs[0].inode, Some(u64::MAX));
     assert_eq!(snapshot.owners_of("out/done.tif"), [("done".into(), 20)]);
     assert_eq!(snapshot.limits["connections"], 48);
-    let rows = ledger.rows_after("table".into(), None, 9).await.unwrap();
+    let options = snapshot.entries["done"].manifest.options.clone();
+    let rows = ledger.rows_after("table".into(), options, None, 9).await.unwrap();
     assert_eq!(rows[0].rows, r#"[["mean",1.5]]"#);
 }

@@ -22,7 +22,7 @@ use crate::raster::{
 };
 
 /// The line of the table.
-pub const ENTRY: OpEntry = OpEntry {
+pub(super) const ENTRY: OpEntry = OpEntry {
     name: "calc",
     summary: "Computes new bands from formulas on the bands there are.",
     accepts: &[Port::Raster],
@@ -45,7 +45,7 @@ pub const ENTRY: OpEntry = OpEntry {
 /// chosen branch count.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct CalcOptions {
+pub(super) struct CalcOptions {
     /// The formula of each output band, by its name.
     bands: Entries<Spanned<String>>,
     /// The type of the output's pixels. Results are rounded to it, halves away from zero, and clamped to its range, never

@@ -23,7 +23,7 @@ use crate::raster::reduce::Reduce;
 use crate::raster::{Band, BandDescription, DataType, Grid, Member, Placement, Raster, Window, crs};
 
 /// The line of the table.
-pub const ENTRY: OpEntry = OpEntry {
+pub(super) const ENTRY: OpEntry = OpEntry {
     name: "composite",
     summary: "Reduces the members of a group to one image.",
     accepts: &[Port::Raster],
@@ -40,7 +40,7 @@ pub const ENTRY: OpEntry = OpEntry {
 /// `float64`, `count` is `uint32`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct CompositeOptions {
+pub(super) struct CompositeOptions {
     /// How members are reduced; for a group with inner levels a list with one entry for each level, outermost first:
     /// `["median", "first"]` takes the first valid value within each inner group, then the median of those.
     reduce: Spanned<OneOrMany<Spanned<Reduce>>>,
@@ -55,7 +55,7 @@ pub struct CompositeOptions {
 /// Which quality is best.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Best {
+pub(super) enum Best {
     /// The highest value.
     #[default]
     Highest,

@@ -22,10 +22,10 @@ use crate::raster::tiff::{
 use crate::raster::{Grid, Member, Validity};
 use crate::resources::{SlotLease, Slots};
 
-pub use options::EncodeOptions;
+pub(super) use options::EncodeOptions;
 
 /// The line of the table.
-pub const ENTRY: OpEntry = OpEntry {
+pub(super) const ENTRY: OpEntry = OpEntry {
     name: "encode",
     summary: "Encodes a raster as the bytes of a file.",
     accepts: &[Port::Raster],

@@ -213,7 +213,10 @@ impl ListFile {
 
 fn feature_record(at: usize, feature: &Json) -> Record {
     let id = feature.get("id").and_then(scalar_text);
-    let values = feature.get("properties").and_then(Json::as_object).cloned().unwrap_or_default();
+    let mut values = feature.get("properties").and_then(Json::as_object).cloned().unwrap_or_default();
+    if let Some(geometry) = feature.get("geometry").filter(|geometry| !geometry.is_null()) {
+        values.entry("geometry").or_insert_with(|| geometry.clone());
+    }
     Record { id, values, place: format!("feature {}", at + 1) }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -58,7 +57,6 @@ impl Listed {
         let first = &assets[0].location;
         let lineage = Lineage {
             identity: identity(&assets),
-            inputs: local_files(&assets),
             stem: first.stem(),
             folder: self.folder.unwrap_or_else(|| first.folder()),
             ..Lineage::default()
@@ -79,15 +77,6 @@ fn looked_at(asset: Asset) -> Asset {
     let Ok(metadata) = std::fs::metadata(path) else { return asset };
     let version = format!("mtime {}.{:09}", metadata.mtime(), metadata.mtime_nsec());
     Asset { size: Some(metadata.len()), version: Some(version), ..asset }
-}
-
-/// The files that nothing may be written over.
-fn local_files(assets: &[Asset]) -> Arc<[PathBuf]> {
-    let local = |asset: &Asset| match &asset.location {
-        Location::Local(path) => Some(path.clone()),
-        Location::Remote(_) => None,
-    };
-    assets.iter().filter_map(local).collect()
 }
 
 /// Names, places and states of all assets.

@@ -10,6 +10,7 @@ mod fetch;
 mod file_pattern;
 mod filter;
 mod glob;
+mod group;
 mod list;
 mod list_file;
 mod list_values;
@@ -22,6 +23,7 @@ mod rasters;
 mod read;
 mod stac;
 mod stats;
+mod table;
 mod takeover;
 #[cfg(test)]
 mod testing;
@@ -37,6 +39,7 @@ static TABLE: &[OpEntry] = &[
     glob::ENTRY,
     stac::ENTRY,
     filter::ENTRY,
+    group::ENTRY,
     window::ENTRY,
     fetch::ENTRY,
     read::ENTRY,
@@ -47,6 +50,7 @@ static TABLE: &[OpEntry] = &[
     stats::ENTRY,
     encode::ENTRY,
     write::ENTRY,
+    table::ENTRY,
     exec::ENTRY,
 ];
 

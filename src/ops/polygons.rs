@@ -31,6 +31,11 @@ impl PolygonFile {
         Ok(self.layer()?.polygons())
     }
 
+    /// How many polygons there are, where the file was read already.
+    pub(super) fn known_count(&self) -> Option<usize> {
+        self.layer.get()?.as_ref().ok().map(|layer| layer.polygons().len())
+    }
+
     fn layer(&self) -> Result<&PolygonLayer, Failure> {
         let read =
             || PolygonLayer::read(&self.path, self.id_field.as_deref()).map_err(|error| error.to_string());

@@ -1,47 +1,50 @@
 //! `stats`: rows of statistics of the pixels of a raster.
 
 mod assembly;
+mod pixels;
 mod rows;
 mod spool;
 
-use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::blocks::{BLOCK, HELPERS, for_each_block};
-use super::codes::UNKNOWN_BAND;
-use super::rasters::{Part, single_member, take_raster, with_wanted};
-use crate::config::{Fault, Spanned, Value, codes, from_value, suggestion};
+use self::pixels::Pixels;
+use self::rows::Place;
+use super::blocks::HELPERS;
+use super::codes::{CONFLICT, UNKNOWN_BAND};
+use super::polygons::PolygonFile;
+use super::rasters::single_member;
+use crate::config::{Fault, Span, Spanned, Value, codes, from_value, suggestion};
 use crate::contract::{
     Assemble, Assembly, BandNames, Compute, ComputeContext, Environment, Failure, Item, Kind, MemberShape,
     Op, OpEntry, Payload, Port, Shape, Take,
 };
-use crate::raster::Band;
-use crate::raster::statistics::{CHUNK, Histogram, Partial, Region, percentile};
-use rows::Place;
+use crate::raster::polygons::Coverage;
+use crate::raster::statistics::{CHUNK, Histogram, percentile};
 
 /// The line of the table.
-pub const ENTRY: OpEntry = OpEntry {
+pub(super) const ENTRY: OpEntry = OpEntry {
     name: "stats",
     summary: "Makes rows of statistics: of each raster, window or item.",
     accepts: &[Port::Raster],
     example: r#"{ statistics = ["count", "total", "mean", "std"], percentiles = [10, 50, 90] }"#,
     schema: |generator| generator.subschema_for::<StatsOptions>(),
-    compile: |value, _: &Environment| compile(value),
+    compile,
 };
 
-/// Makes one row for each band: `id`, for windows also `parent`, `row` and `col` (the window's place among its parent's windows,
-/// counted from 0), `band`, then the statistics in the order in which they are asked for, `p10` and the like for percentiles,
+/// Makes one row for each band (and zone): `id`, for windows also `parent`, `row` and `col` (the window's place among its parent's windows,
+/// counted from 0), `band`, `zone`, then the statistics in the order in which they are asked for, `p10` and the like for percentiles,
 /// and `bin_0` and on for the bins of a histogram.
 ///
 /// Only valid and finite pixels count. Without any, `count` and `sum` are 0 and the others null. Results do not depend on how a
 /// raster was cut into windows, to the last bit.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct StatsOptions {
+pub(super) struct StatsOptions {
     /// Which statistics, in the order of the columns. Default `["count", "total", "min", "max", "mean", "std"]`.
     statistics: Option<Vec<Statistic>>,
     /// Percentiles from 0 to 100, interpolated linearly between the two nearest values, as numpy does by default.
@@ -50,15 +53,25 @@ pub struct StatsOptions {
     histogram: Option<Spanned<HistogramOptions>>,
     /// The bands; all by default.
     bands: Option<Vec<Spanned<String>>>,
-    /// Below a `window` stage: a row for each `window` (default), or for each whole `item`.
+    /// Below a `window` stage: rows for each `window` (default), or for each whole `item`.
     per: Option<Per>,
+    /// A GeoPackage, GeoJSON, Shapefile or FlatGeobuf file with one layer of polygons, relative to the pipeline. Each polygon
+    /// that holds any pixel gets a row of its own, with its id in the column `zone`. Corners are brought to the raster's CRS,
+    /// sides stay straight.
+    zones: Option<Spanned<PathBuf>>,
+    /// The field whose value is the id of a zone. Default: the number of the polygon in the file, from 0.
+    zone_id: Option<Spanned<String>>,
+    /// Which pixels belong to a zone: those whose `center` lies in it (default), all that are `touched`, or all that are touched,
+    /// each counted by the `fraction` of it that lies inside. By fractions, `count` and `total` are not whole, and there are no
+    /// percentiles.
+    coverage: Option<Spanned<Coverage>>,
 }
 
 /// Bins from the first number of `range` to the second. A bin includes its lower end, the last one both; what lies outside is not
 /// counted.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct HistogramOptions {
+pub(super) struct HistogramOptions {
     /// How many bins, 1 to 4096.
     bins: Spanned<u64>,
     /// The lower end of the first bin and the upper end of the last.
@@ -68,7 +81,7 @@ pub struct HistogramOptions {
 /// One statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Statistic {
+pub(super) enum Statistic {
     /// How many pixels are valid.
     Count,
     /// How many pixels there are.
@@ -88,7 +101,7 @@ pub enum Statistic {
 /// What a row is of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Per {
+pub(super) enum Per {
     /// A whole item, however it was cut into windows.
     Item,
     /// What comes: a window below a `window` stage, else a whole raster.
@@ -111,26 +124,63 @@ struct Settings {
     histogram: Option<Histogram>,
     bands: Option<Vec<Spanned<String>>>,
     per: Per,
+    zones: Option<Zones>,
 }
+
+/// Polygons that get rows of their own.
+#[derive(Debug)]
+struct Zones {
+    file: PolygonFile,
+    coverage: Coverage,
+}
+
+/// How many zones are assumed before their file is read.
+const USUAL_ZONES: usize = 1000;
 
 const DEFAULT: [Statistic; 6] =
     [Statistic::Count, Statistic::Total, Statistic::Min, Statistic::Max, Statistic::Mean, Statistic::Std];
 
-fn compile(value: &Value) -> Result<Arc<dyn Op>, Vec<Fault>> {
+fn compile(value: &Value, environment: &Environment) -> Result<Arc<dyn Op>, Vec<Fault>> {
     let options: StatsOptions = from_value(value)?;
     let percentiles = percentiles(options.percentiles.as_deref().unwrap_or_default());
     let histogram = options.histogram.as_ref().map(histogram).transpose();
-    match (percentiles, histogram) {
-        (Ok(percentiles), Ok(histogram)) => {
+    match (percentiles, histogram, zones(&options, environment)) {
+        (Ok(percentiles), Ok(histogram), Ok(zones)) => {
             let statistics = options.statistics.unwrap_or_else(|| DEFAULT.to_vec());
             let (bands, per) = (options.bands, options.per.unwrap_or_default());
-            let settings = Settings { statistics, percentiles, histogram, bands, per };
+            let settings = Settings { statistics, percentiles, histogram, bands, per, zones };
             Ok(Arc::new(Stats { settings: Arc::new(settings) }))
         }
-        (percentiles, histogram) => {
-            Err([percentiles.err(), histogram.err()].into_iter().flatten().flatten().collect())
+        (percentiles, histogram, zones) => {
+            Err([percentiles.err(), histogram.err(), zones.err()].into_iter().flatten().flatten().collect())
         }
     }
+}
+
+fn zones(options: &StatsOptions, environment: &Environment) -> Result<Option<Zones>, Vec<Fault>> {
+    let Some(path) = &options.zones else {
+        let keys = [
+            options.zone_id.as_ref().map(|id| ("zone-id", &id.span)),
+            options.coverage.as_ref().map(|coverage| ("coverage", &coverage.span)),
+        ];
+        let fault = |(key, span): (&str, &Span)| {
+            Fault::error(CONFLICT, span.clone(), format!("`{key}` goes with `zones`"))
+        };
+        let faults: Vec<Fault> = keys.into_iter().flatten().map(fault).collect();
+        return if faults.is_empty() { Ok(None) } else { Err(faults) };
+    };
+    let coverage = options.coverage.as_ref().map(|coverage| coverage.value).unwrap_or_default();
+    if let (Coverage::Fraction, Some(percentile), Some(given)) =
+        (coverage, options.percentiles.iter().flatten().next(), &options.coverage)
+    {
+        let message = "percentiles are of whole pixels, but `coverage` counts fractions";
+        let fault = Fault::error(CONFLICT, given.span.clone(), message);
+        return Err(vec![
+            fault.related(percentile.span.clone(), "asked for here").help("use `center` or `touched`"),
+        ]);
+    }
+    let id = options.zone_id.as_ref().map(|id| id.value.clone());
+    Ok(Some(Zones { file: PolygonFile::new(&environment.folder, path, id), coverage }))
 }
 
 fn percentiles(given: &[Spanned<f64>]) -> Result<Vec<f64>, Vec<Fault>> {
@@ -149,9 +199,8 @@ fn percentiles(given: &[Spanned<f64>]) -> Result<Vec<f64>, Vec<Fault>> {
 
 fn histogram(options: &Spanned<HistogramOptions>) -> Result<Histogram, Vec<Fault>> {
     let ([low, high], bins) = (options.range.value, options.bins.value);
-    let out_of_range = |span: &crate::config::Span, message: String| {
-        Err(vec![Fault::error(codes::OUT_OF_RANGE, span.clone(), message)])
-    };
+    let out_of_range =
+        |span: &Span, message: String| Err(vec![Fault::error(codes::OUT_OF_RANGE, span.clone(), message)]);
     if !(low.is_finite() && high.is_finite() && low < high) {
         return out_of_range(
             &options.range.span,
@@ -188,12 +237,23 @@ impl Op for Stats {
         let member = single_member("stats", input)?;
         let names: Vec<&str> = member.bands.iter().map(|band| band.name.as_str()).collect();
         let bands = self.settings.selected(&names).map_err(|failure| failure.within(&member.id))?;
-        Ok(Shape { held: bands.len() as u64 * self.settings.row_bytes(), ..Shape::default() })
+        // The file is not read here, where nothing may block.
+        let zones =
+            self.settings.zones.as_ref().map_or(1, |zones| zones.file.known_count().unwrap_or(USUAL_ZONES));
+        Ok(Shape { held: (bands.len() * zones) as u64 * self.settings.row_bytes(), ..Shape::default() })
     }
 
-    fn scratch(&self, _input: &Shape, _output: &Shape) -> u64 {
+    fn scratch(&self, input: &Shape, _output: &Shape) -> u64 {
         let lists = (1 + HELPERS as u64) * CHUNK as u64 * 16;
-        lists + percentile::scratch(self.settings.percentiles.len())
+        // The pixels of zones: their stretches, and by fractions the weight and the value of each.
+        let each = self
+            .settings
+            .zones
+            .as_ref()
+            .map_or(0, |zones| if zones.coverage == Coverage::Fraction { 16 } else { 1 });
+        let zones =
+            input.members.iter().map(|member| member.window.pixels() * each).max().unwrap_or_default();
+        lists + zones + percentile::scratch(self.settings.percentiles.len())
     }
 
     fn spool(&self, input: &Shape, _output: &Shape) -> u64 {
@@ -231,6 +291,7 @@ impl Settings {
             "histogram": self.histogram,
             "bands": bands,
             "per": self.per,
+            "zones": self.zones.as_ref().map(|zones| json!([zones.file.manifest(), zones.coverage])),
         })
     }
 
@@ -250,72 +311,23 @@ impl Settings {
         };
         bands.iter().map(place).collect()
     }
-
-    fn partial(&self) -> Partial {
-        Partial::new(self.histogram.clone())
-    }
-
-    /// The bands that count with the part of them that is wanted, out of an item.
-    fn pixels(&self, item: &mut Item, context: &ComputeContext) -> Result<(Vec<Band>, Part), Failure> {
-        let raster = take_raster(item)?;
-        let found = raster.members.len();
-        let mut members = with_wanted(raster, context)?;
-        let (Some((member, window)), None) = (members.next(), members.next()) else {
-            return Err(Failure::item(format!("`stats` works on one image, found {found}")));
-        };
-        let part = Part::of(&member, &window)?;
-        let names: Vec<&str> = member.bands.iter().map(|band| band.description.name.as_str()).collect();
-        let selected = self.selected(&names)?;
-        let bands = selected.into_iter().map(|band| member.bands[band].clone().in_row_order()).collect();
-        Ok((bands, part))
-    }
-
-    /// The statistics of a part of a band but its percentiles; blocks may be summed on idle cores.
-    fn sum(&self, band: &Band, part: Part, context: &ComputeContext) -> Result<Partial, Failure> {
-        let whole = Mutex::new(self.partial());
-        let blocks = (0..part.pixels()).step_by(BLOCK).map(|begin| region(part, begin, BLOCK)).collect();
-        for_each_block(context, blocks, |block: Region| {
-            let mut partial = self.partial();
-            partial.add(band, &block);
-            whole.lock().unwrap_or_else(PoisonError::into_inner).merge(&partial);
-            Ok(())
-        })?;
-        Ok(whole.into_inner().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// The percentiles of a part of a band.
-    fn percentiles(&self, band: &Band, part: Part, count: u64) -> Vec<Option<f64>> {
-        let whole = region(part, 0, part.pixels());
-        let scan = |visit: &mut dyn FnMut(&[u64])| {
-            whole.keys(band, visit);
-            Ok::<(), Infallible>(())
-        };
-        match percentile::find(&self.percentiles, band.pixels.data_type(), count, scan) {
-            Ok(values) => values,
-            Err(never) => match never {},
-        }
-    }
-}
-
-/// At most `length` pixels of a part, from one on.
-fn region(part: Part, begin: usize, length: usize) -> Region {
-    let mut stretches = Vec::new();
-    let end = (begin + length).min(part.pixels());
-    part.stretches(begin, end, usize::MAX, |from, _, length| stretches.push((from, length)));
-    Region { stretches, weights: None }
 }
 
 impl Compute for Stats {
     fn compute(&self, mut item: Item, context: &ComputeContext) -> Result<Item, Failure> {
         let settings = &self.settings;
-        let (bands, part) = settings.pixels(&mut item, context)?;
+        let pixels = Pixels::take(settings, &mut item, context)?;
+        let regions = pixels.regions(settings)?;
+        let partials = pixels.partials(settings, &regions, context)?;
         let place = Place::of(&item);
-        let row = |band: &Band| {
-            let partial = settings.sum(band, part, context)?;
-            let percentiles = settings.percentiles(band, part, partial.moments.count());
-            Ok(settings.row(&place, &band.description.name, &partial, &percentiles))
-        };
-        item.payload = Payload::Rows(bands.iter().map(row).collect::<Result<_, Failure>>()?);
+        let mut rows = Vec::new();
+        for ((zone, region), partials) in regions.iter().zip(&partials) {
+            for (band, partial) in pixels.bands.iter().zip(partials) {
+                let percentiles = settings.percentiles(band, region, partial.moments.count());
+                rows.push(settings.row(&place, *zone, &band.description.name, partial, &percentiles)?);
+            }
+        }
+        item.payload = Payload::Rows(rows);
         Ok(item)
     }
 }

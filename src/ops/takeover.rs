@@ -4,7 +4,7 @@
 //! killed run left is overwritten by the next. Once it is complete and flushed the ledger remembers its inode and size,
 //! and only then it is renamed: at every moment the final name holds the old file or the complete new one.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -75,6 +75,28 @@ impl Partial {
     /// Where it is.
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Makes the file, empty, and its folder; it is locked against another run that writes the same file.
+    ///
+    /// # Errors
+    /// The disk says no, or another run has it.
+    pub(super) fn open(self) -> Result<(Self, File), Failure> {
+        make_folder_of(&self.target)?;
+        let failed = |error: io::Error| cannot_write(&self.target, &error);
+        let file =
+            OpenOptions::new().create(true).truncate(false).write(true).open(&self.path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => file.set_len(0).map_err(failed)?,
+            Err(TryLockError::WouldBlock) => {
+                let message = format!("`{}` is being written by another run", self.target.display());
+                // It is the other run's temporary and stays.
+                std::mem::forget(self);
+                return Err(Failure::item(message));
+            }
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        Ok((self, file))
     }
 
     /// Flushes the file, which is complete.

@@ -59,6 +59,7 @@ impl Op for WarpOp {
         if images.is_empty() {
             return Err(Failure::item("the raster has no members"));
         }
+        self.refuse_other_grid(item)?;
         let grid = self.grid(&images, item).map_err(|error| failure(&error).within(names(input, item)))?;
         let grid = Arc::new(grid);
         let members = input.members.iter().map(|member| warped_shape(member, &grid)).collect();
@@ -111,6 +112,22 @@ impl Compute for WarpOp {
 }
 
 impl WarpOp {
+    /// A group by tile is to become just its tile, so it has to come onto that tile's grid.
+    fn refuse_other_grid(&self, item: &Item) -> Result<(), Failure> {
+        let lineage = &item.lineage;
+        let Some(tile) =
+            lineage.grid.as_ref().filter(|_| lineage.group.is_some() && lineage.window.is_none())
+        else {
+            return Ok(());
+        };
+        match &self.target {
+            Target::Named(named) if named.holds(tile) => Ok(()),
+            _ => Err(Failure::item(
+                "the group is a tile of a grid, and `warp` goes onto another: name the grid that `group` names",
+            )),
+        }
+    }
+
     fn image(&self, grid: &Grid, placement: &Placement) -> Result<SourceImage, WarpError> {
         SourceImage::new(grid, placement, &self.source)
     }

@@ -2,7 +2,7 @@
 //!
 //! The bytes go to a temporary, which takes the final name over once it is complete ([`super::takeover`]).
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::contract::{
     Content, EncodedBody, Environment, Failure, Item, Kind, Location, Op, OpEntry, OutputFile, Payload, Port,
     Shape, Take, Template, Transfer, TransferContext, blocking,
 };
-use crate::ops::takeover::{Claim, Existing, Partial, cannot_write, claim, make_folder_of};
+use crate::ops::takeover::{Claim, Existing, Partial, cannot_write, claim};
 
 /// The op's line in the table.
 pub(crate) const ENTRY: OpEntry = OpEntry {
@@ -169,22 +169,10 @@ fn only_one(what: &str, count: usize) -> Failure {
     Failure::item(format!("`write` writes one file and the item has {count} {what}"))
 }
 
-/// The temporary with all bytes, locked against another run that writes the same file while it is filled.
-fn filled(mut partial: Partial, target: &Path, body: &Body) -> Result<Partial, Failure> {
-    make_folder_of(target)?;
-    let failed = |error: io::Error| cannot_write(target, &error);
-    let options = OpenOptions::new().create(true).truncate(false).write(true).open(partial.path());
-    let mut file = options.map_err(failed)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            // It is the other run's temporary and stays.
-            std::mem::forget(partial);
-            return Err(Failure::item(format!("`{}` is being written by another run", target.display())));
-        }
-        Err(TryLockError::Error(error)) => return Err(failed(error)),
-    }
-    file.set_len(0).and_then(|()| body.copy_into(&mut file)).map_err(failed)?;
+/// The temporary with all bytes.
+fn filled(partial: Partial, target: &Path, body: &Body) -> Result<Partial, Failure> {
+    let (mut partial, mut file) = partial.open()?;
+    body.copy_into(&mut file).map_err(|error| cannot_write(target, &error))?;
     partial.seal(&file)?;
     Ok(partial)
 }

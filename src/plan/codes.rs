@@ -37,7 +37,7 @@ codes! {
     UNUSED_RESOURCE = "unused-resource": "A resource that nothing takes.";
     UNUSED_GRID = "unused-grid": "A grid that no stage names.";
     UNUSED_PARAMETER = "unused-parameter": "A parameter that stands nowhere in the file.";
-    IDLE_ISOLATION = "idle-isolation": "`isolation` at a stage that has no native code to isolate.";
+    IDLE_ISOLATION = "idle-isolation": "`isolation` at a stage that has no worker processes.";
     MEMORY_ABOVE_MACHINE = "memory-above-machine": "All that may be in memory at once is more than the machine grants.";
     CORES_ABOVE_MACHINE = "cores-above-machine": "More cores are shared out than the machine grants.";
 }

@@ -3,7 +3,7 @@
 use super::defaults::{MEMORY, PROCESS_BASE, SCRATCH};
 use super::resources::Resources;
 use super::{Limit, MemoryDemand, MemoryPart, MemoryTotal, Plan, StagePlan, codes};
-use crate::config::{AsWritten, Fault, Isolation};
+use crate::config::{AsWritten, Fault};
 use crate::ids::ResourceName;
 use crate::machine::Granted;
 use crate::units::ByteSize;
@@ -72,8 +72,7 @@ fn workers_of(stage: &StagePlan) -> Option<MemoryPart> {
     let count = stage.parallelism as u64;
     let bytes = count.saturating_mul(PROCESS_BASE);
     let derivation = format!("{count} × {} = {}", ByteSize(PROCESS_BASE), ByteSize(bytes));
-    (stage.isolation == Isolation::Process)
-        .then(|| part(&format!("processes of {}", stage.name), bytes, &derivation))
+    (stage.is_isolated()).then(|| part(&format!("processes of {}", stage.name), bytes, &derivation))
 }
 
 fn part(name: &str, bytes: u64, derivation: &str) -> MemoryPart {

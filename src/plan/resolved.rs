@@ -202,13 +202,15 @@ impl Limit {
 }
 
 impl StagePlan {
-    /// Whether it works in processes of its own: the op's workers, or programs of the user.
+    /// Whether its work is done in worker processes.
+    pub fn is_isolated(&self) -> bool {
+        self.isolation == Isolation::Process && matches!(self.op.clone().kind(), Kind::Compute(_))
+    }
+
+    /// Whether it works in processes of its own: workers, or programs of the user.
     pub fn has_processes(&self) -> bool {
-        match self.op.clone().kind() {
-            Kind::Compute(_) => self.isolation == Isolation::Process,
-            Kind::Transfer(_) => self.op.takes().contains(&Take::Cores),
-            _ => false,
-        }
+        let runs_programs = || matches!(self.op.clone().kind(), Kind::Transfer(_));
+        self.is_isolated() || (runs_programs() && self.op.takes().contains(&Take::Cores))
     }
 }
 

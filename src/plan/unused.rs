@@ -97,14 +97,14 @@ pub(super) fn parameters(written: &AsWritten) -> Vec<Fault> {
         .collect()
 }
 
-/// `isolation = "process"` where nothing native runs on a thread of this process.
+/// `isolation = "process"` where no item is worked on by native code: requests, programs, and what joins items.
 pub(super) fn isolation(stage: &Draft) -> Option<Fault> {
-    let is_native = stage.is_kind(|kind| matches!(kind, Kind::Compute(_) | Kind::Assemble(_)));
-    if stage.compiled.is_none() || is_native || stage.written.isolation == Isolation::Thread {
+    let is_isolated = stage.is_kind(|kind| matches!(kind, Kind::Compute(_)));
+    if stage.compiled.is_none() || is_isolated || stage.written.isolation == Isolation::Thread {
         return None;
     }
     let op = &stage.written.op;
-    let message = format!("`{}` runs no native code in this process: `isolation` changes nothing", op.value);
+    let message = format!("`{}` has no worker processes here: `isolation` changes nothing", op.value);
     Some(Fault::warning(codes::IDLE_ISOLATION, op.span.clone(), message).help("remove `isolation`"))
 }
 

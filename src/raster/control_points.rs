@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::Crs;
 
 /// A pixel whose coordinates are known.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ControlPoint {
     /// Column, 0 being the left edge of the first pixel.
     pub col: f64,
@@ -18,7 +20,7 @@ pub struct ControlPoint {
 }
 
 /// Control points and the system of their coordinates.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ControlPoints {
     /// The system; `None` where the file states none.
     pub crs: Option<Crs>,
@@ -27,7 +29,7 @@ pub struct ControlPoints {
 }
 
 /// How the pixels of an image are placed on the earth.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum Placement {
     /// By its grid's geotransform, or not at all when the grid has no CRS.
     #[default]

@@ -51,6 +51,7 @@ impl Grid {
     }
 
     /// The grid of one window of this grid.
+    #[must_use]
     pub fn of_window(&self, window: &Window) -> Grid {
         let (x0, y0) = self.to_crs(window.col as f64, window.row as f64);
         let g = &self.geotransform;
@@ -92,6 +93,7 @@ impl Window {
     }
 
     /// The window with `margin` more pixels on every side, cut to a grid of `width` × `height`.
+    #[must_use]
     pub fn grown(&self, margin: u64, width: u64, height: u64) -> Window {
         let col = self.col.saturating_sub(margin);
         let row = self.row.saturating_sub(margin);

@@ -42,6 +42,7 @@ pub fn initialise(cache_bytes: u64) {
 pub(super) fn ready() {
     static READY: OnceLock<()> = OnceLock::new();
     READY.get_or_init(|| {
+        ffi::process::give_large_buffers_back();
         for (name, value) in OPTIONS {
             set_config_option(name, value).expect("names and values hold no zero byte");
         }

@@ -47,6 +47,6 @@ mod tests {
     #[test]
     fn widens_to_whole_steps_within_the_file() {
         assert_eq!(widened(&[10..12, 90..95], 16, 92), [0..16, 80..92]);
-        assert_eq!(widened(&[10..12, 16..20, 40..41], 16, 92), [0..48]);
+        assert_eq!(widened(&[10..12, 16..20, 40..41], 16, 92), vec![0..48]);
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Lines, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -50,6 +50,14 @@ impl Job {
     pub(crate) fn start(&self) -> Running {
         let child = self.command(&["job.toml"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         Running { child }
+    }
+
+    /// Starts the pipeline so that its events can be followed.
+    pub(crate) fn start_telling(&self) -> Telling {
+        let mut command = self.command(&["job.toml", "--events", "/dev/stdout"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let events = BufReader::new(child.stdout.take().unwrap()).lines();
+        Telling { run: Running { child }, events }
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -144,10 +152,39 @@ impl Running {
     }
 }
 
+/// A run that goes on and tells its events.
+pub(crate) struct Telling {
+    run: Running,
+    events: Lines<BufReader<ChildStdout>>,
+}
+
+impl Telling {
+    /// Follows the events until they are as wanted.
+    #[track_caller]
+    pub(crate) fn events_until(&mut self, is_wanted: impl Fn(&Run) -> bool) -> Run {
+        let mut seen = Run::default();
+        while !is_wanted(&seen) {
+            seen.add(&self.events.next().expect("the run goes on").unwrap());
+        }
+        seen
+    }
+
+    pub(crate) fn interrupt_twice(&mut self) {
+        self.run.interrupt_twice();
+    }
+
+    /// Waits for its end; its last events.
+    pub(crate) fn end_telling(mut self) -> (Option<i32>, Run) {
+        let mut rest = Run::default();
+        self.events.by_ref().for_each(|line| rest.add(&line.unwrap()));
+        (self.run.end(), rest)
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
         // Only a run that a failed test left behind is still there.
-        let _ = self.child.kill();
+        drop(self.child.kill());
     }
 }
 

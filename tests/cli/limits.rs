@@ -68,21 +68,33 @@ fn a_stalled_stage_stops_the_source_at_an_exact_number_of_items() {
     let text = pipeline(&urls(&server, &names), &limits, &format!("queue = {QUEUE}"));
     job.rewrite(&text.replace("[stages.bands]\n", "[stages.bands]\nuses = [\"turns\"]\n"));
     let read = 1;
+    // As many as decode at once wait for their turn, and the queue before them is full.
     let fetched = read + CORES as usize + QUEUE;
+    // The queue before the fetches is full, and one more has its memory and waits for a place there.
     let admitted = fetched + QUEUE + 1;
+    // As many as fetch at once are in the gate, that one among them, and one waits before it.
     let listed = admitted + 2 + 1;
 
-    let mut run = job.start();
-    // The header of an item is asked for when it is called up, one that is admitted makes room for the next three.
-    server.wait_until("the last header", |traffic| (traffic.requests.len() == listed - 1).then_some(()));
+    let mut run = job.start_telling();
+    let seen = run.events_until(|seen| {
+        seen.count(is_listed) == listed
+            && seen.count(is_admitted) == admitted
+            && seen.finished_in("fetched") == fetched
+    });
     run.interrupt_twice();
-    assert_eq!(run.end(), Some(130));
+    let (code, rest) = run.end_telling();
 
-    assert_eq!(server.requests().len(), listed - 1);
-    let run = job.record().until_stopping();
-    let count = |is_it: fn(&Event) -> bool| run.events().filter(|event| is_it(event)).count();
-    assert_eq!(count(|event| matches!(event, Event::ItemListed { .. })), listed);
-    assert_eq!(count(|event| matches!(event, Event::ItemAdmitted { .. })), admitted);
-    assert_eq!(run.finished_in("fetched"), fetched);
-    assert_eq!(run.finished_in("bands"), read);
+    assert_eq!(code, Some(130));
+    let run = seen.and(rest).until_stopping();
+    assert_eq!((run.count(is_listed), run.count(is_admitted)), (listed, admitted));
+    assert_eq!((run.finished_in("fetched"), run.finished_in("bands")), (fetched, read));
+    assert_eq!(server.requests().len(), listed - 1, "a header for each item but the one before the gate");
+}
+
+fn is_listed(event: &Event) -> bool {
+    matches!(event, Event::ItemListed { .. })
+}
+
+fn is_admitted(event: &Event) -> bool {
+    matches!(event, Event::ItemAdmitted { .. })
 }

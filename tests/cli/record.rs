@@ -8,6 +8,7 @@ use gisrun::events::{Event, Record, read_records};
 use gisrun::ids::StageName;
 
 /// The events of one run, in order.
+#[derive(Default)]
 pub(crate) struct Run(Vec<Event>);
 
 impl Run {
@@ -16,8 +17,20 @@ impl Run {
         Self(records.map(|record: Result<Record, _>| record.unwrap().event).collect())
     }
 
-    pub(crate) fn events(&self) -> impl Iterator<Item = &Event> {
-        self.0.iter()
+    /// Adds one line of a record.
+    pub(crate) fn add(&mut self, line: &str) {
+        self.0.push(serde_json::from_str::<Record>(line).unwrap().event);
+    }
+
+    /// These events, and then those.
+    pub(crate) fn and(mut self, rest: Self) -> Self {
+        self.0.extend(rest.0);
+        self
+    }
+
+    /// How many events are such.
+    pub(crate) fn count(&self, is_such: fn(&Event) -> bool) -> usize {
+        self.0.iter().filter(|event| is_such(event)).count()
     }
 
     /// What happened before the run was told to stop.

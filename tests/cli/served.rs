@@ -6,7 +6,7 @@ use crate::server::Server;
 
 /// The pipeline over these addresses: NDVI of each, as COG.
 pub(crate) fn pipeline(urls: &[String], resources: &str, stage: &str) -> String {
-    let list: String = urls.iter().map(|url| format!("  \"{url}\",\n")).collect();
+    let list = urls.iter().map(|url| format!("  \"{url}\",\n")).collect::<Vec<_>>().concat();
     format!(
         r#"
 [resources]

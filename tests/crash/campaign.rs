@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -123,16 +124,21 @@ fn job(inputs: &Path) -> TempDir {
     folder
 }
 
+/// Starts a run; what the last one recorded is removed, for a run that is killed at once records nothing.
 fn start(folder: &Path) -> Child {
+    match fs::remove_file(folder.join(".gisrun/job.run.jsonl")) {
+        Err(error) if error.kind() != ErrorKind::NotFound => panic!("{error}"),
+        _ => {}
+    }
     let program = std::env::var("GISRUN_BINARY").unwrap_or(env!("CARGO_BIN_EXE_gisrun").into());
     let mut command = Command::new(program);
     command.arg("job.toml").current_dir(folder).stdin(Stdio::null());
-    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    command.stdout(Stdio::null()).stderr(File::create(folder.join("said")).unwrap()).spawn().unwrap()
 }
 
 fn run_to_the_end(folder: &Path) {
     let ended = start(folder).wait().unwrap();
-    assert!(ended.success(), "{ended}; see `{}`", folder.display());
+    assert!(ended.success(), "{ended}: {}", fs::read_to_string(folder.join("said")).unwrap());
 }
 
 /// The files below `out`, hidden ones included.

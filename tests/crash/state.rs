@@ -86,7 +86,9 @@ impl Done {
 /// (item, location, inode) of a table's rows.
 fn files(db: &Connection, table: &str) -> Vec<(String, String, u64)> {
     let mut rows = db.prepare(&format!("SELECT item, location, inode FROM {table}")).unwrap();
-    let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+    let rows = rows
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, i64>(2)?.cast_unsigned())))
+        .unwrap();
     rows.map(Result::unwrap).collect()
 }
 

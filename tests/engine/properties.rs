@@ -184,7 +184,7 @@ fn check(case: &Case, bench: &Bench, outcome: &Outcome) {
         match event {
             Event::StageStarted { .. } => started += 1,
             Event::StageFinished { .. } | Event::StageFailed { .. } | Event::StageCancelled { .. } => {
-                ended += 1
+                ended += 1;
             }
             Event::Sample { resources, .. } => {
                 for sample in resources {

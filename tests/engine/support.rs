@@ -23,25 +23,25 @@ use tokio::sync::Notify;
 
 /// What a stage did, counted.
 #[derive(Default)]
-pub struct Counts {
-    pub started: AtomicU64,
-    pub ended: AtomicU64,
-    pub running: AtomicU64,
-    pub most: AtomicU64,
+pub(crate) struct Counts {
+    pub(crate) started: AtomicU64,
+    pub(crate) ended: AtomicU64,
+    pub(crate) running: AtomicU64,
+    pub(crate) most: AtomicU64,
     /// Ids in the order in which the stage ended its work on them.
-    pub order: Mutex<Vec<String>>,
+    pub(crate) order: Mutex<Vec<String>>,
 }
 
 impl Counts {
-    pub fn started(&self) -> u64 {
+    pub(crate) fn started(&self) -> u64 {
         self.started.load(Ordering::SeqCst)
     }
 
-    pub fn ended(&self) -> u64 {
+    pub(crate) fn ended(&self) -> u64 {
         self.ended.load(Ordering::SeqCst)
     }
 
-    pub fn most(&self) -> u64 {
+    pub(crate) fn most(&self) -> u64 {
         self.most.load(Ordering::SeqCst)
     }
 
@@ -62,47 +62,57 @@ impl Drop for Inside {
 }
 
 /// What a stage does with an item.
-pub type Script =
+pub(crate) type Script =
     Arc<dyn Fn(&Item, &TransferContext) -> BoxFuture<'static, Result<(), Failure>> + Send + Sync>;
 
 /// Does nothing.
-pub fn at_once() -> Script {
+pub(crate) fn at_once() -> Script {
     Arc::new(|_, _| async { Ok(()) }.boxed())
 }
 
 /// Takes so long.
-pub fn taking(time: Duration) -> Script {
-    Arc::new(move |_, _| async move { Ok(tokio::time::sleep(time).await) }.boxed())
+pub(crate) fn taking(time: Duration) -> Script {
+    Arc::new(move |_, _| {
+        async move {
+            tokio::time::sleep(time).await;
+            Ok(())
+        }
+        .boxed()
+    })
 }
 
 /// Waits until the gate is opened.
-pub fn behind(gate: Arc<Notify>) -> Script {
+pub(crate) fn behind(gate: Arc<Notify>) -> Script {
     Arc::new(move |_, _| {
         let gate = gate.clone();
-        async move { Ok(gate.notified().await) }.boxed()
+        async move {
+            gate.notified().await;
+            Ok(())
+        }
+        .boxed()
     })
 }
 
 /// A test-only op of any kind.
 #[derive(Clone)]
-pub struct TestOp {
-    pub gives: Port,
-    pub counts: Arc<Counts>,
-    pub script: Script,
+pub(crate) struct TestOp {
+    pub(crate) gives: Port,
+    pub(crate) counts: Arc<Counts>,
+    pub(crate) script: Script,
     /// Bytes that the output of an item holds.
-    pub held: u64,
-    pub role: Role,
+    pub(crate) held: u64,
+    pub(crate) role: Role,
 }
 
 #[derive(Clone)]
-pub enum Role {
+pub(crate) enum Role {
     Source { items: u64 },
     Step,
     Windows { each: u64 },
     Join,
 }
 
-pub fn item(id: impl Into<String>) -> Item {
+pub(crate) fn item(id: impl Into<String>) -> Item {
     Item {
         id: id.into().into(),
         properties: Arc::default(),
@@ -176,7 +186,7 @@ impl TestOp {
         match self.gives {
             Port::Asset => Payload::Assets(Vec::new()),
             _ => Payload::Encoded(Encoded {
-                body: EncodedBody::Memory(Default::default()),
+                body: EncodedBody::Memory(bytes::Bytes::new()),
                 media_type: "test",
             }),
         }
@@ -227,7 +237,7 @@ impl Assembly for TestAssembly {
 
 /// Keeps every event.
 #[derive(Default)]
-pub struct Recorder(pub Mutex<Vec<Record>>);
+pub(crate) struct Recorder(pub(crate) Mutex<Vec<Record>>);
 
 impl Subscriber for Recorder {
     fn on_record(&self, record: &Record) {
@@ -236,15 +246,15 @@ impl Subscriber for Recorder {
 }
 
 /// A plan under construction.
-pub struct Bench {
-    pub plan: Plan,
-    pub counts: BTreeMap<String, Arc<Counts>>,
-    pub stop: Stop,
-    pub recorder: Arc<Recorder>,
+pub(crate) struct Bench {
+    pub(crate) plan: Plan,
+    pub(crate) counts: BTreeMap<String, Arc<Counts>>,
+    pub(crate) stop: Stop,
+    pub(crate) recorder: Arc<Recorder>,
 }
 
 impl Bench {
-    pub fn new(resources: &[(&str, Limit)]) -> Self {
+    pub(crate) fn new(resources: &[(&str, Limit)]) -> Self {
         let granted = |value| Granted { value, source: "test".into() };
         let plan = Plan {
             name: "test".into(),
@@ -279,26 +289,26 @@ impl Bench {
         Self { plan, counts: BTreeMap::new(), stop: Stop::default(), recorder: Arc::default() }
     }
 
-    pub fn unit(mut self, resource: &str) -> Self {
+    pub(crate) fn unit(mut self, resource: &str) -> Self {
         self.plan.run.unit = vec![(resource.into(), 1)];
         self
     }
 
-    pub fn max_failures(mut self, most: MaxFailures) -> Self {
+    pub(crate) fn max_failures(mut self, most: MaxFailures) -> Self {
         self.plan.run.max_failures = Some(most);
         self
     }
 
-    pub fn source(self, name: &str, items: u64) -> Self {
+    pub(crate) fn source(self, name: &str, items: u64) -> Self {
         self.add(name, &[], Port::Asset, Role::Source { items }, at_once(), |stage| stage.parallelism = 1)
     }
 
     /// A stage that gives `encoded` and works on two at a time behind a queue of two.
-    pub fn step(self, name: &str, from: &[&str], script: Script) -> Self {
+    pub(crate) fn step(self, name: &str, from: &[&str], script: Script) -> Self {
         self.add(name, from, Port::Encoded, Role::Step, script, |_| {})
     }
 
-    pub fn add(
+    pub(crate) fn add(
         mut self,
         name: &str,
         from: &[&str],
@@ -344,13 +354,13 @@ impl Bench {
     }
 
     /// Runs to the end; a run that stands still for a day of paused time is a deadlock.
-    pub async fn run(&self) -> Outcome {
+    pub(crate) async fn run(&self) -> Outcome {
         let run = engine::run(Arc::new(self.plan.clone()), self.services());
-        tokio::time::timeout(Duration::from_secs(86_400), run).await.expect("the run stands still")
+        tokio::time::timeout(Duration::from_hours(24), run).await.expect("the run stands still")
     }
 
     /// Lets a run go on in the background.
-    pub fn spawn(&self) -> tokio::task::JoinHandle<Outcome> {
+    pub(crate) fn spawn(&self) -> tokio::task::JoinHandle<Outcome> {
         tokio::spawn(engine::run(Arc::new(self.plan.clone()), self.services()))
     }
 
@@ -360,21 +370,22 @@ impl Bench {
             client: Client::default(),
             memory: Arc::new(Memory::none()),
             stop: self.stop.clone(),
-            sample_every: Duration::from_secs(600),
-            stall_after: Duration::from_secs(60),
+            workers: None,
+            sample_every: Duration::from_mins(10),
+            stall_after: Duration::from_mins(1),
         }
     }
 
-    pub fn counts(&self, stage: &str) -> &Counts {
+    pub(crate) fn counts(&self, stage: &str) -> &Counts {
         &self.counts[stage]
     }
 
-    pub fn events(&self) -> Vec<Event> {
+    pub(crate) fn events(&self) -> Vec<Event> {
         self.recorder.0.lock().unwrap().iter().map(|record| record.event.clone()).collect()
     }
 }
 
 /// Lets everything that can go on do so: paused time moves only when nothing else does.
-pub async fn settle() {
+pub(crate) async fn settle() {
     tokio::time::sleep(Duration::from_secs(1)).await;
 }

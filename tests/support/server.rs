@@ -16,10 +16,10 @@ use std::time::Duration;
 const MOST_CONNECTIONS: usize = 64;
 
 /// How long a condition may take; it is a bound for broken runs, not a time that is waited for.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running server. It ends with the process.
-pub struct Server {
+pub(crate) struct Server {
     address: SocketAddr,
     state: Arc<State>,
 }
@@ -32,21 +32,22 @@ struct State {
 
 /// What is going on.
 #[derive(Default)]
-pub struct Traffic {
+pub(crate) struct Traffic {
     /// Each request that came in, in order.
     pub requests: Vec<Request>,
     /// Requests that wait for their answer.
     pub held: usize,
-    /// Requests that are worked on.
+    /// Requests whose answer has not begun.
     pub open: usize,
-    /// The most that were worked on at once.
+    /// The most that were open at once.
     pub most_open: usize,
+    connections: usize,
     holds: Option<fn(&Request) -> bool>,
 }
 
 /// What a client asks for.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub(crate) struct Request {
     pub method: String,
     pub path: String,
     /// How often the path was asked for, this time included.
@@ -56,7 +57,7 @@ pub struct Request {
 
 impl Server {
     /// Serves `folder` on any free port.
-    pub fn start(folder: &Path) -> io::Result<Self> {
+    pub(crate) fn start(folder: &Path) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let state =
@@ -67,23 +68,23 @@ impl Server {
     }
 
     /// The address of a file.
-    pub fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}/{path}", self.address)
     }
 
     /// From now on the answers to these requests wait.
-    pub fn hold(&self, which: fn(&Request) -> bool) {
+    pub(crate) fn hold(&self, which: fn(&Request) -> bool) {
         self.state.lock().holds = Some(which);
     }
 
     /// All waiting answers go, and later ones do not wait.
-    pub fn release(&self) {
+    pub(crate) fn release(&self) {
         self.state.lock().holds = None;
         self.state.changed.notify_all();
     }
 
     /// Waits until the traffic is as wanted, and gives what `look` made of it. Panics when it never comes to be.
-    pub fn wait_until<T>(&self, wanted: &str, mut look: impl FnMut(&Traffic) -> Option<T>) -> T {
+    pub(crate) fn wait_until<T>(&self, wanted: &str, mut look: impl FnMut(&Traffic) -> Option<T>) -> T {
         let mut traffic = self.state.lock();
         loop {
             if let Some(seen) = look(&traffic) {
@@ -97,7 +98,7 @@ impl Server {
     }
 
     /// What was asked up to now.
-    pub fn requests(&self) -> Vec<Request> {
+    pub(crate) fn requests(&self) -> Vec<Request> {
         self.state.lock().requests.clone()
     }
 }
@@ -110,17 +111,16 @@ impl State {
     fn accept(self: Arc<Self>, listener: &TcpListener) {
         for connection in listener.incoming().flatten() {
             let mut traffic = self.lock();
-            while traffic.open >= MOST_CONNECTIONS {
+            while traffic.connections >= MOST_CONNECTIONS {
                 traffic = self.changed.wait(traffic).unwrap_or_else(PoisonError::into_inner);
             }
-            traffic.open += 1;
-            traffic.most_open = traffic.most_open.max(traffic.open);
+            traffic.connections += 1;
             drop(traffic);
             let state = self.clone();
             thread::spawn(move || {
                 // A client that goes away is its own affair.
                 state.converse(connection).unwrap_or_default();
-                state.lock().open -= 1;
+                state.lock().connections -= 1;
                 state.changed.notify_all();
             });
         }
@@ -131,22 +131,26 @@ impl State {
         let mut traffic = self.lock();
         request.nth = 1 + traffic.requests.iter().filter(|earlier| earlier.path == request.path).count();
         traffic.requests.push(request.clone());
+        traffic.open += 1;
+        traffic.most_open = traffic.most_open.max(traffic.open);
         if traffic.holds.is_some_and(|holds| holds(&request)) {
-            self.wait_for_release(traffic);
-        } else {
-            drop(traffic);
+            traffic = self.wait_for_release(traffic);
         }
+        // Before the answer: whoever has it may ask again at once.
+        traffic.open -= 1;
+        drop(traffic);
         self.changed.notify_all();
         self.answer(&request, connection)
     }
 
-    fn wait_for_release(&self, mut traffic: MutexGuard<'_, Traffic>) {
+    fn wait_for_release<'a>(&self, mut traffic: MutexGuard<'a, Traffic>) -> MutexGuard<'a, Traffic> {
         traffic.held += 1;
         self.changed.notify_all();
         while traffic.holds.is_some() {
             traffic = self.changed.wait(traffic).unwrap_or_else(PoisonError::into_inner);
         }
         traffic.held -= 1;
+        traffic
     }
 
     fn answer(&self, request: &Request, mut to: TcpStream) -> io::Result<()> {
@@ -184,7 +188,7 @@ impl Request {
             let line = line?;
             match line.split_once(':') {
                 Some((name, value)) if name.eq_ignore_ascii_case("range") => {
-                    range = Some(value.trim().to_owned())
+                    range = Some(value.trim().to_owned());
                 }
                 Some(_) => {}
                 None => break,

@@ -1,5 +1,6 @@
 //! The ledger and the scratch folder at both ends of a run.
 
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use crate::cli::RunRequest;
@@ -31,8 +32,11 @@ async fn recall(request: &RunRequest, plan: &Plan) -> Result<(Ledger, Snapshot),
         ledger.forget_all().await?;
     }
     for temporary in ledger.temporaries().await? {
-        remove(&temporary);
-        ledger.forget_temporary(&temporary).await?;
+        match remove(&temporary) {
+            Ok(()) => ledger.forget_temporary(&temporary).await?,
+            Err(error) if error.kind() == ErrorKind::NotFound => ledger.miss_temporary(&temporary).await?,
+            Err(error) => warn(&temporary, &error),
+        }
     }
     let earlier = ledger.snapshot().await?;
     Ok((ledger, earlier))
@@ -57,14 +61,15 @@ fn outputs(plan: &Plan) -> Option<u32> {
 /// Removes what is left on scratch. The folder itself stays.
 pub(super) fn clear_scratch(plan: &Plan) {
     let Ok(entries) = std::fs::read_dir(&plan.run.scratch) else { return };
-    entries.flatten().for_each(|entry| remove(&entry.path()));
+    for path in entries.flatten().map(|entry| entry.path()) {
+        remove(&path).unwrap_or_else(|error| warn(&path, &error));
+    }
 }
 
-fn remove(path: &Path) {
-    let removed = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
-    if let Err(error) = removed
-        && error.kind() != std::io::ErrorKind::NotFound
-    {
-        tracing::warn!(path = %path.display(), %error, "a temporary file stays");
-    }
+fn remove(path: &Path) -> io::Result<()> {
+    if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) }
+}
+
+fn warn(path: &Path, error: &io::Error) {
+    tracing::warn!(path = %path.display(), %error, "a temporary file stays");
 }

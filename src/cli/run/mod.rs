@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::cli::planned::{Named, Planned};
-use crate::cli::{Exit, RunRequest, output};
+use crate::cli::{Exit, RunRequest, output, worker};
 use crate::engine::{self, Outcome, Services, Stop, StopReason};
 use crate::events::Event;
-use crate::machine::ProcessReading;
+use crate::machine::{Granted, ProcessReading};
 use crate::plan::{self, Plan};
 use crate::raster;
 use crate::remote::{AccessRules, Client, ClientOptions, parse_raster_header};
@@ -22,7 +22,11 @@ use listeners::Listeners;
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
 /// How long nothing may move before that is told.
-const STALL_AFTER: Duration = Duration::from_secs(60);
+const STALL_AFTER: Duration = Duration::from_mins(1);
+
+/// With fewer open files than this a run of one item at a time fails: the ledger, its log and lock, the record, GDAL and
+/// PROJ's tables, and the files of the item.
+const FEWEST_DESCRIPTORS: u64 = 40;
 
 /// The most threads that wait for sockets and clocks; the work on pixels has its own, under `cores`.
 const WAITING_THREADS: usize = 2;
@@ -51,6 +55,7 @@ pub fn run(request: &RunRequest) -> Exit {
 
 async fn execute(request: &RunRequest, planned: Planned) -> Result<Exit, String> {
     let Planned { written, plan } = planned;
+    require_descriptors(&plan.machine.descriptors)?;
     let access =
         AccessRules::compile(&written.access).map_err(|_| "the access rules do not hold".to_owned())?;
     let memory = Arc::new(ledger::open(request, &plan).await?);
@@ -63,6 +68,7 @@ async fn execute(request: &RunRequest, planned: Planned) -> Result<Exit, String>
         client: Client::new(ClientOptions::default(), access, Some(parse_raster_header())),
         memory: memory.clone(),
         stop,
+        workers: worker::command(&written, &request.sets),
         sample_every: SAMPLE_EVERY,
         stall_after: STALL_AFTER,
     };
@@ -76,6 +82,18 @@ async fn execute(request: &RunRequest, planned: Planned) -> Result<Exit, String>
     listeners.conclude(request, &outcome);
     closed.map_err(|error| error.to_string())?;
     Ok(exit)
+}
+
+/// Refuses a limit of open files that would fail every item later.
+fn require_descriptors(granted: &Granted) -> Result<(), String> {
+    let Granted { value, source } = granted;
+    if *value >= FEWEST_DESCRIPTORS {
+        return Ok(());
+    }
+    Err(format!(
+        "{value} open files are allowed [{source}] and a run needs at least {FEWEST_DESCRIPTORS} file descriptors; raise the \
+         limit with `ulimit -n {FEWEST_DESCRIPTORS}`"
+    ))
 }
 
 fn started(plan: &Plan) -> Event {

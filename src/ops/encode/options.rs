@@ -25,7 +25,7 @@ use crate::raster::tiff::{Compression, Format, Overviews, Predictor, Reduction, 
 /// The bytes depend on the pixels and these options alone, not on windows, order, cores or memory.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct EncodeOptions {
+pub(in crate::ops) struct EncodeOptions {
     /// The format: `cog`, a cloud-optimised GeoTIFF, or `gtiff`, a plain tiled GeoTIFF. Default `cog`.
     #[serde(default)]
     format: Format,

@@ -1,5 +1,6 @@
 //! The options of `exec`: their docs are its manual.
 
+use std::fmt::Write;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -176,5 +177,8 @@ fn hash_of(path: &Path) -> io::Result<String> {
             count => hasher.update(&buffer[..count]),
         }
     }
-    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hasher.finalize().iter().fold(String::with_capacity(64), |mut hash, byte| {
+        write!(hash, "{byte:02x}").expect("writing to a string cannot fail");
+        hash
+    }))
 }

@@ -122,12 +122,11 @@ impl Running {
             ended = self.leader.wait() => ended,
             () = cancel.cancelled() => {
                 self.group.send(Signal::TERM);
-                match timeout(GRACE, self.leader.wait()).await {
-                    Ok(ended) => ended,
-                    Err(_) => {
-                        self.group.send(Signal::KILL);
-                        self.leader.wait().await
-                    }
+                if let Ok(ended) = timeout(GRACE, self.leader.wait()).await {
+                    ended
+                } else {
+                    self.group.send(Signal::KILL);
+                    self.leader.wait().await
                 }
             }
         };

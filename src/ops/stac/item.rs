@@ -34,11 +34,16 @@ pub(super) fn item_of(document: &Json, base: &Location) -> Result<(Key, Item), S
     Ok(((collection, id), item))
 }
 
-/// The item's properties, and its collection where they do not have one.
+/// The item's properties, and its collection, box and geometry where they do not have such.
 fn properties_of(document: &Json, collection: &str) -> Properties {
     let mut properties = document.get("properties").and_then(Json::as_object).cloned().unwrap_or_default();
     if !collection.is_empty() {
         properties.entry("collection").or_insert_with(|| collection.into());
+    }
+    for name in ["bbox", "geometry"] {
+        if let Some(place) = document.get(name).filter(|place| !place.is_null()) {
+            properties.entry(name).or_insert_with(|| place.clone());
+        }
     }
     properties
 }

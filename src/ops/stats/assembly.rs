@@ -1,11 +1,14 @@
 //! The windows of one parent on their way into the parent's rows.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::Settings;
+use super::pixels::Pixels;
 use super::rows::Place;
 use super::spool::Spool;
-use super::{Settings, region};
 use crate::contract::{Assembly, ComputeContext, Failure, Item, Lineage, Payload};
 use crate::raster::DataType;
 use crate::raster::statistics::{Partial, percentile};
@@ -15,16 +18,11 @@ pub(super) struct Begun {
     settings: Arc<Settings>,
     /// The item that comes out, its payload still lacking.
     parent: Item,
-    series: Vec<Series>,
+    bands: Vec<(String, DataType)>,
+    /// For each zone that holds a pixel the sums of every band.
+    sums: Mutex<BTreeMap<usize, Vec<Partial>>>,
     /// The values, where percentiles are wanted.
     spool: Option<Spool>,
-}
-
-/// One band of the item.
-struct Series {
-    band: String,
-    data_type: DataType,
-    partial: Mutex<Partial>,
 }
 
 /// Begins the statistics of the parent of `window`.
@@ -36,16 +34,12 @@ pub(super) fn begin(
     window: &Item,
     context: &ComputeContext,
 ) -> Result<Begun, Failure> {
-    let (bands, _) = settings.pixels(&mut window.clone(), context)?;
-    let series = bands.into_iter().map(|band| Series {
-        data_type: band.pixels.data_type(),
-        band: band.description.name,
-        partial: Mutex::new(settings.partial()),
-    });
-    let series: Vec<Series> = series.collect();
-    let create = || Spool::create(series.len(), context).map_err(|error| failure(&error));
+    let pixels = Pixels::take(settings, &mut window.clone(), context)?;
+    let bands =
+        pixels.bands.into_iter().map(|band| (band.description.name, band.pixels.data_type())).collect();
+    let create = || Spool::create(context).map_err(|error| failure(&error));
     let spool = (!settings.percentiles.is_empty()).then(create).transpose()?;
-    Ok(Begun { settings: settings.clone(), parent: parent_of(window), series, spool })
+    Ok(Begun { settings: settings.clone(), parent: parent_of(window), bands, sums: Mutex::default(), spool })
 }
 
 /// The item that the windows are parts of.
@@ -70,35 +64,56 @@ fn failure(error: &io::Error) -> Failure {
 
 impl Assembly for Begun {
     fn add(&self, mut window: Item, context: &ComputeContext) -> Result<(), Failure> {
-        let (bands, part) = self.settings.pixels(&mut window, context)?;
-        for (index, (band, series)) in bands.iter().zip(&self.series).enumerate() {
-            let partial = self.settings.sum(band, part, context)?;
-            series.partial.lock().unwrap_or_else(PoisonError::into_inner).merge(&partial);
+        let pixels = Pixels::take(&self.settings, &mut window, context)?;
+        let regions = pixels.regions(&self.settings)?;
+        let partials = pixels.partials(&self.settings, &regions, context)?;
+        for ((zone, region), partials) in regions.iter().zip(partials) {
             if let Some(spool) = &self.spool {
-                spool.add(index, band, &region(part, 0, part.pixels())).map_err(|error| failure(&error))?;
+                for (index, band) in pixels.bands.iter().enumerate() {
+                    spool.add(self.series(*zone, index), band, region).map_err(|error| failure(&error))?;
+                }
             }
+            self.merge(*zone, partials);
         }
         Ok(())
     }
 
     fn finish(self: Box<Self>, _context: &ComputeContext) -> Result<Item, Failure> {
         let place = Place::of(&self.parent);
-        let row = |(index, series): (usize, &Series)| {
-            let partial = series.partial.lock().unwrap_or_else(PoisonError::into_inner);
-            let percentiles = self.percentiles(index, series, partial.moments.count())?;
-            Ok(self.settings.row(&place, &series.band, &partial, &percentiles))
-        };
-        let rows = self.series.iter().enumerate().map(row).collect::<Result<_, Failure>>()?;
+        let mut rows = Vec::new();
+        for (zone, partials) in self.sums.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            for (index, partial) in partials.iter().enumerate() {
+                let percentiles = self.percentiles(*zone, index, partial.moments.count())?;
+                rows.push(self.settings.row(&place, *zone, &self.bands[index].0, partial, &percentiles)?);
+            }
+        }
         Ok(Item { payload: Payload::Rows(rows), ..self.parent })
     }
 }
 
 impl Begun {
-    fn percentiles(&self, index: usize, series: &Series, count: u64) -> Result<Vec<Option<f64>>, Failure> {
+    fn merge(&self, zone: usize, partials: Vec<Partial>) {
+        let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        match sums.entry(zone) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(partials);
+            }
+            Entry::Occupied(mut known) => {
+                known.get_mut().iter_mut().zip(&partials).for_each(|(sum, partial)| sum.merge(partial));
+            }
+        }
+    }
+
+    /// The series of the spool for a zone and band.
+    fn series(&self, zone: usize, band: usize) -> usize {
+        zone * self.bands.len() + band
+    }
+
+    fn percentiles(&self, zone: usize, band: usize, count: u64) -> Result<Vec<Option<f64>>, Failure> {
         let Some(spool) = &self.spool else { return Ok(Vec::new()) };
-        let size = series.data_type.size() as usize;
-        let scan = |visit: &mut dyn FnMut(&[u64])| spool.scan(index, size, visit);
-        percentile::find(&self.settings.percentiles, series.data_type, count, scan)
-            .map_err(|error| failure(&error))
+        let data_type = self.bands[band].1;
+        let size = data_type.size() as usize;
+        let scan = |visit: &mut dyn FnMut(&[u64])| spool.scan(self.series(zone, band), size, visit);
+        percentile::find(&self.settings.percentiles, data_type, count, scan).map_err(|error| failure(&error))
     }
 }

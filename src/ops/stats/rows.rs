@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::{Settings, Statistic};
-use crate::contract::{Item, Row};
+use crate::contract::{Failure, Item, Row};
 use crate::raster::statistics::{Histogram, Moments, Partial};
 
 /// The columns that say what a row is of.
@@ -25,25 +25,40 @@ fn column(name: impl Into<String>, value: impl Into<Json>) -> (String, Json) {
 }
 
 impl Settings {
-    /// The row of one band.
+    /// The row of one band, of a zone where there are zones.
+    ///
+    /// # Errors
+    /// Zones that cannot be read.
     pub(super) fn row(
         &self,
         place: &Place,
+        zone: usize,
         band: &str,
         partial: &Partial,
         percentiles: &[Option<f64>],
-    ) -> Row {
+    ) -> Result<Row, Failure> {
+        let whole = self.whole();
         let mut row = place.0.clone();
         row.push(column("band", band));
+        if let Some(zones) = &self.zones {
+            row.push(column("zone", zones.file.polygons()?[zone].id.clone()));
+        }
         row.extend(
-            self.statistics.iter().map(|&statistic| column(statistic.name(), statistic.value(partial))),
+            self.statistics
+                .iter()
+                .map(|&statistic| column(statistic.name(), statistic.value(partial, whole))),
         );
         let names = self.percentiles.iter().map(|percentile| format!("p{percentile}"));
         row.extend(names.zip(percentiles).map(|(name, &value)| column(name, json!(value))));
         let counts = partial.histogram.iter().flat_map(Histogram::counts).enumerate();
-        row.extend(counts.map(|(bin, &count)| column(format!("bin_{bin}"), count)));
-        row
+        row.extend(counts.map(|(bin, &count)| column(format!("bin_{bin}"), pixels(count, whole))));
+        Ok(row)
     }
+}
+
+/// A number of pixels: a whole one, unless fractions of pixels count.
+fn pixels(weight: u64, whole: u64) -> Json {
+    if whole == 1 { json!(weight) } else { json!(weight as f64 / whole as f64) }
 }
 
 impl Statistic {
@@ -59,14 +74,14 @@ impl Statistic {
         }
     }
 
-    fn value(self, partial: &Partial) -> Json {
+    fn value(self, partial: &Partial, whole: u64) -> Json {
         let moments: &Moments = &partial.moments;
         match self {
-            Statistic::Count => json!(moments.count()),
-            Statistic::Total => json!(partial.total),
+            Statistic::Count => pixels(moments.weight(), whole),
+            Statistic::Total => pixels(partial.total, whole),
             Statistic::Min => json!(moments.min()),
             Statistic::Max => json!(moments.max()),
-            Statistic::Sum => json!(moments.sum()),
+            Statistic::Sum => json!(moments.sum() / whole as f64),
             Statistic::Mean => json!(moments.mean()),
             Statistic::Std => json!(moments.std()),
         }

@@ -1,5 +1,6 @@
 //! Values on scratch that percentiles of a whole item are found in.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -19,21 +20,16 @@ pub(super) struct Spool {
     _temporary: TemporaryFile,
     end: AtomicU64,
     /// For each series where its parts are: (offset, bytes).
-    parts: Mutex<Vec<Vec<(u64, u64)>>>,
+    parts: Mutex<BTreeMap<usize, Vec<(u64, u64)>>>,
 }
 
 impl Spool {
-    /// An empty spool of so many series.
-    pub(super) fn create(series: usize, context: &ComputeContext) -> io::Result<Spool> {
+    /// An empty spool.
+    pub(super) fn create(context: &ComputeContext) -> io::Result<Spool> {
         let path = fresh_path(context);
         let file = File::options().read(true).write(true).create_new(true).open(&path)?;
         let temporary = TemporaryFile { path, lease: None };
-        Ok(Spool {
-            file,
-            _temporary: temporary,
-            end: AtomicU64::new(0),
-            parts: Mutex::new(vec![Vec::new(); series]),
-        })
+        Ok(Spool { file, _temporary: temporary, end: AtomicU64::new(0), parts: Mutex::default() })
     }
 
     /// Adds the values of a region of a band that count.
@@ -56,15 +52,15 @@ impl Spool {
         let offset = self.end.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         self.file.write_all_at(bytes, offset)?;
         let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
-        parts[series].push((offset, bytes.len() as u64));
+        parts.entry(series).or_default().push((offset, bytes.len() as u64));
         Ok(())
     }
 
     /// Calls `visit` with all keys of a series, each of `size` bytes.
     pub(super) fn scan(&self, series: usize, size: usize, visit: &mut dyn FnMut(&[u64])) -> io::Result<()> {
-        let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner)[series].clone();
+        let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner).get(&series).cloned();
         let (mut bytes, mut keys) = (Vec::new(), Vec::with_capacity(CHUNK));
-        for (offset, length) in parts {
+        for (offset, length) in parts.into_iter().flatten() {
             bytes.resize(length as usize, 0);
             self.file.read_exact_at(&mut bytes, offset)?;
             keys.clear();

@@ -1,6 +1,6 @@
 //! Tests of `stats`.
 
-use super::super::testing::{band, compile, computer, context, faults, item, masked, member};
+use super::super::testing::{band, compile, compile_in, computer, context, faults, item, masked, member};
 use super::*;
 use crate::contract::Row;
 use crate::raster::{Member, Window};
@@ -205,4 +205,94 @@ fn a_group_is_refused_with_the_stage_that_helps() {
     let shape = super::super::testing::shape(&scene);
     let message = compile(&ENTRY, "{}").shape(&shape, &scene).unwrap_err().message;
     assert_eq!(message, "`stats` works on one image, found a group of 2; add a `composite` stage before it");
+}
+
+/// Two fields: the first is pixels (0..2, 0..2) and a half of column 2 beside them; the second is one pixel wide and reaches
+/// beyond the raster's left edge.
+const FIELDS: &str = r#"{
+    "type": "FeatureCollection",
+    "crs": { "type": "name", "properties": { "name": "urn:ogc:def:crs:EPSG::32632" } },
+    "features": [
+        { "type": "Feature", "properties": { "field": "b7" }, "geometry": { "type": "Polygon", "coordinates":
+            [[[500000, 4000000], [500025, 4000000], [500025, 3999980], [500000, 3999980], [500000, 4000000]]] } },
+        { "type": "Feature", "properties": { "field": "far" }, "geometry": { "type": "Polygon", "coordinates":
+            [[[600000, 4000000], [600025, 4000000], [600025, 3999980], [600000, 4000000]]] } },
+        { "type": "Feature", "properties": { "field": "a1" }, "geometry": { "type": "Polygon", "coordinates":
+            [[[499980, 3999970], [500010, 3999970], [500010, 3999900], [499980, 3999900], [499980, 3999970]]] } }
+    ]
+}"#;
+
+fn zoned(keys: &str) -> (tempfile::TempDir, Arc<dyn Op>) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("fields.geojson"), FIELDS).unwrap();
+    let keys = format!("zones = \"fields.geojson\"\nzone-id = \"field\"\n{keys}");
+    let op = compile_in(&ENTRY, &keys, folder.path()).unwrap();
+    (folder, op)
+}
+
+fn five_by_five_in_zone_32() -> Member {
+    let member = five_by_five();
+    let crs = crate::raster::crs::parse("EPSG:32632").unwrap();
+    Member { grid: Arc::new(crate::raster::Grid { crs: Some(crs), ..(*member.grid).clone() }), ..member }
+}
+
+/// The zone and the statistics of each row.
+fn of_zones(rows: &[Row]) -> Vec<(Json, Vec<f64>)> {
+    let numbers = |row: &Row| row[3..].iter().map(|(_, value)| value.as_f64().unwrap()).collect();
+    rows.iter().map(|row| (row[2].1.clone(), numbers(row))).collect()
+}
+
+#[test]
+fn each_zone_with_pixels_gets_a_row() {
+    let (_folder, op) = zoned(r#"statistics = ["count", "total", "sum", "max"]"#);
+    let rows = rows_of(computer(op).compute(item(vec![five_by_five_in_zone_32()]), &context(&[])).unwrap());
+    assert_eq!(rows[0][2], ("zone".to_owned(), json!("b7")));
+    // The centre of column 2 lies on the edge at 25 m, which is a right edge: 1, 2, 6, 7. Then 16 and 21.
+    let expected = [(json!("b7"), vec![4.0, 4.0, 16.0, 7.0]), (json!("a1"), vec![2.0, 2.0, 37.0, 21.0])];
+    assert_eq!(of_zones(&rows), expected);
+}
+
+#[test]
+fn fractions_weigh_pixels() {
+    let (_folder, op) =
+        zoned("statistics = [\"count\", \"total\", \"sum\", \"mean\"]\ncoverage = \"fraction\"");
+    let rows = rows_of(computer(op).compute(item(vec![five_by_five_in_zone_32()]), &context(&[])).unwrap());
+    // 1 + 2 + 6 + 7 and halves of 3 and 8 are 21.5 over 5 pixels.
+    let expected = [(json!("b7"), vec![5.0, 5.0, 21.5, 4.3]), (json!("a1"), vec![2.0, 2.0, 37.0, 18.5])];
+    assert_eq!(of_zones(&rows), expected);
+}
+
+#[test]
+fn whole_zones_come_out_the_same_whatever_windows_cut_them() {
+    for keys in [
+        "statistics = [\"count\", \"total\", \"sum\", \"std\"]\npercentiles = [10, 50]",
+        "statistics = [\"count\", \"sum\", \"std\"]\ncoverage = \"fraction\"\nhistogram = { bins = 3, range = [0, 25] }",
+    ] {
+        let (_folder, op) = zoned(keys);
+        let whole =
+            rows_of(computer(op).compute(item(vec![five_by_five_in_zone_32()]), &context(&[])).unwrap());
+        let (_folder, op) = zoned(&format!("{keys}\nper = \"item\""));
+        let Kind::Assemble(assemble) = op.kind() else { panic!("does not assemble") };
+        for size in [1, 2, 3] {
+            let windows = windows(&five_by_five_in_zone_32(), size);
+            let assembly = assemble.begin(&windows[0], &context(&[])).unwrap();
+            for window in windows.into_iter().rev() {
+                assembly.add(window, &context(&[])).unwrap();
+            }
+            assert_eq!(rows_of(assembly.finish(&context(&[])).unwrap()), whole, "windows of {size}");
+        }
+    }
+}
+
+#[test]
+fn zone_options_that_do_not_fit_together_are_refused() {
+    let cases = [
+        (r#"{ zone-id = "x" }"#, r#""x""#),
+        (r#"{ coverage = "fraction" }"#, r#""fraction""#),
+        (r#"{ zones = "a.gpkg", coverage = "fraction", percentiles = [50] }"#, r#""fraction""#),
+    ];
+    for (options, marked) in cases {
+        let (text, fault) = faults(&ENTRY, options).remove(0);
+        assert_eq!((text.as_str(), fault.code), (marked, "conflicting-options"), "{options}");
+    }
 }

@@ -5,14 +5,12 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::WarpOp;
-use crate::config::{
-    Fault, GridDefinition, Grids, Resolution, Span, Spanned, Value, codes, from_value, suggestion,
-};
+use crate::config::{Fault, Resolution, Span, Spanned, Value, codes, from_value};
 use crate::contract::Environment;
 use crate::ops::codes::{CONFLICT, UNREADABLE_FILE};
 use crate::ops::named_grid::{known_crs, named_grid};
 use crate::raster::warp::{FreeTarget, SourceOptions, Target};
-use crate::raster::{Crs, Grid, Header, NamedGrid, Resampling, crs};
+use crate::raster::{Crs, Grid, Header, Resampling};
 
 /// Brings every member of a raster onto one grid.
 ///

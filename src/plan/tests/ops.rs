@@ -9,9 +9,9 @@ use serde_json::Value as Json;
 
 use crate::config::{self, Fault, OpPart, Parts, Value, ValueKind};
 use crate::contract::{
-    Assemble, Assembly, BandNames, Compute, ComputeContext, Environment, Expand, Failure, Gather, Gathering,
-    Item, Kind, Members, Op, OpEntry, Port, Registry, Regroup, Shape, Source, SourceContext, Take, Transfer,
-    TransferContext,
+    Assemble, Assembly, BandNames, Compute, ComputeContext, Environment, Expand, Failure, Gather, Item, Kind,
+    Members, Op, OpEntry, Port, Registry, Regroup, Regrouped, Row, Shape, Source, SourceContext, TableRows,
+    Take, Transfer, TransferContext,
 };
 
 const READABLE: &[Port] = &[Port::Asset, Port::Blob, Port::File];
@@ -176,7 +176,7 @@ impl Expand for Idle {
 }
 
 impl Regroup for Idle {
-    fn regroup(&self, _: Vec<Item>, _: TransferContext) -> BoxFuture<'static, Result<Vec<Item>, Failure>> {
+    fn regroup(&self, _: Vec<Item>, _: TransferContext) -> BoxFuture<'static, Result<Regrouped, Failure>> {
         unreachable!("{NEVER}")
     }
 }
@@ -188,7 +188,15 @@ impl Assemble for Idle {
 }
 
 impl Gather for Idle {
-    fn begin(&self, _: &TransferContext) -> Result<Box<dyn Gathering>, Failure> {
+    fn rows(&self, _: Item, _: TransferContext) -> BoxFuture<'static, Result<Vec<Row>, Failure>> {
+        unreachable!("{NEVER}")
+    }
+
+    fn write(
+        &self,
+        _: Arc<dyn TableRows>,
+        _: TransferContext,
+    ) -> BoxFuture<'static, Result<Option<Item>, Failure>> {
         unreachable!("{NEVER}")
     }
 }

@@ -18,11 +18,11 @@ pub(super) struct Reduction<'a, T> {
 
 impl<'a, T: Pixel> Reduction<'a, T> {
     pub(super) fn new(
-        pixels: ArrayView2<'a, T>,
+        pixels: &ArrayView2<'a, T>,
         mask: Option<&'a Array2<u8>>,
         resampling: Resampling,
     ) -> Self {
-        Self { pixels, mask, resampling, gathered: Vec::new() }
+        Self { pixels: *pixels, mask, resampling, gathered: Vec::new() }
     }
 
     /// The value of a target pixel; `None` where it is invalid.

@@ -137,7 +137,7 @@ fn typed<T: Pixel>(
 ) -> (ArcArray2<T>, Array2<u8>) {
     let mut pixels = Array2::from_elem((rows.len(), columns.len()), T::default());
     let mut valid = Array2::zeros((rows.len(), columns.len()));
-    let mut reduction = kernel::Reduction::new(source.view(), mask, resampling);
+    let mut reduction = kernel::Reduction::new(&source.view(), mask, resampling);
     for (row, down) in rows.iter().enumerate() {
         for (col, across) in columns.iter().enumerate() {
             if let Some(value) = reduction.value(across, down) {

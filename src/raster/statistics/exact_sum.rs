@@ -216,7 +216,9 @@ mod tests {
 
     fn sum(values: &[f64]) -> ExactSum {
         let mut sum = ExactSum::default();
-        values.iter().for_each(|&value| sum.add(value));
+        for &value in values {
+            sum.add(value);
+        }
         sum
     }
 

@@ -61,7 +61,9 @@ mod tests {
         assert_eq!(histogram.counts(), [2, 1, 1, 3]);
         let mut thirds = Histogram::new(3, 0.0, 0.3);
         let edge = thirds.edge(1);
-        [edge, edge.next_down()].into_iter().for_each(|value| thirds.add(value, 1));
+        for value in [edge, edge.next_down()] {
+            thirds.add(value, 1);
+        }
         assert_eq!(thirds.counts(), [1, 1, 0]);
     }
 

@@ -94,7 +94,7 @@ mod tests {
         let found = |region: &Region| {
             let mut found = Vec::new();
             region.visit(&band, &pixels, |values, weights| {
-                found.push((values.to_vec(), weights.map(<[u32]>::to_vec)))
+                found.push((values.to_vec(), weights.map(<[u32]>::to_vec)));
             });
             found
         };

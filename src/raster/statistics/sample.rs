@@ -197,14 +197,14 @@ mod tests {
     #[test]
     fn chunk_sums_do_not_overflow() {
         let count = CHUNK as f64;
-        assert_eq!(sums(&[255_u8; CHUNK]), (count * 255.0, count * 65025.0));
-        assert_eq!(sums(&[-128_i8; CHUNK]), (count * -128.0, count * 16384.0));
-        assert_eq!(sums(&[65535_u16; CHUNK]), (count * 65535.0, count * 4294836225.0));
-        assert_eq!(sums(&[-32768_i16; CHUNK]), (count * -32768.0, count * 1073741824.0));
-        assert_eq!(sums(&[i32::MIN; CHUNK]), (-f64::powi(2.0, 46), f64::powi(2.0, 77)));
+        assert_eq!(sums(&vec![255_u8; CHUNK]), (count * 255.0, count * 65025.0));
+        assert_eq!(sums(&vec![-128_i8; CHUNK]), (count * -128.0, count * 16384.0));
+        assert_eq!(sums(&vec![65535_u16; CHUNK]), (count * 65535.0, count * 4294836225.0));
+        assert_eq!(sums(&vec![-32768_i16; CHUNK]), (count * -32768.0, count * 1073741824.0));
+        assert_eq!(sums(&vec![i32::MIN; CHUNK]), (-f64::powi(2.0, 46), f64::powi(2.0, 77)));
         assert_eq!(sums(&[i64::MIN; 4]), (-f64::powi(2.0, 65), f64::powi(2.0, 128)));
         assert_eq!(sums(&[u64::MAX, 1]).0, f64::powi(2.0, 64));
-        assert_eq!(sums(&[f32::from_bits(0x4b7f_ffff); CHUNK]).0, count * 16777215.0);
+        assert_eq!(sums(&vec![f32::from_bits(0x4b7f_ffff); CHUNK]).0, count * 16777215.0);
     }
 
     #[test]

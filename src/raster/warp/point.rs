@@ -275,12 +275,12 @@ fn b_spline(t: f64) -> [f64; 4] {
 /// At t + d, d whole, sin(πx) is ±sin(πt) and sin(πx/3) follows from the sine of a sum, so that one sine and cosine of
 /// πt/3 make all weights; what is common to them goes with the sum.
 fn lanczos(t: f64) -> [f64; 6] {
-    if t == 0.0 {
-        return [0.0, 0.0, 1.0, 0.0, 0.0, 0.0];
-    }
     /// (-1)^d cos(πd/3) and (-1)^d sin(πd/3) for d = 2, 1, 0, -1, -2, -3.
     const COSINES: [f64; 6] = [-0.5, -0.5, 1.0, -0.5, -0.5, 1.0];
     const SINES: [f64; 6] = [HALF_ROOT_3, -HALF_ROOT_3, 0.0, HALF_ROOT_3, -HALF_ROOT_3, 0.0];
+    if t == 0.0 {
+        return [0.0, 0.0, 1.0, 0.0, 0.0, 0.0];
+    }
     let (sine, cosine) = (PI * t / 3.0).sin_cos();
     let weights: [f64; 6] = std::array::from_fn(|i| {
         let x = t + 2.0 - i as f64;
