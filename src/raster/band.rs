@@ -68,10 +68,12 @@ macro_rules! pixel {
                 BandPixels::$variant(array)
             }
 
+            #[inline]
             fn to_f64(self) -> f64 {
                 self as f64
             }
 
+            #[inline]
             fn from_f64(value: f64) -> Self {
                 if $float { value as $rust } else { value.round() as $rust }
             }

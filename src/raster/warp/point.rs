@@ -241,11 +241,13 @@ pub(super) fn floor(v: f64) -> i64 {
     truncated - i64::from((truncated as f64) > v)
 }
 
+#[inline]
 fn linear(t: f64) -> [f64; 2] {
     [1.0 - t, t]
 }
 
 /// Catmull-Rom: the cubic convolution of Keys (1981) with a = -1/2.
+#[inline]
 fn catmull_rom(t: f64) -> [f64; 4] {
     let (t2, t3) = (t * t, t * t * t);
     [
@@ -257,6 +259,7 @@ fn catmull_rom(t: f64) -> [f64; 4] {
 }
 
 /// The uniform cubic B-spline.
+#[inline]
 fn b_spline(t: f64) -> [f64; 4] {
     let (u, t2, t3) = (1.0 - t, t * t, t * t * t);
     [
