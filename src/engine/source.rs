@@ -50,7 +50,8 @@ pub(crate) async fn list(shared: Arc<Shared>, stage: usize, source: Arc<dyn Sour
             }
             Some((Err(failure), _)) => {
                 let message = format!("stage `{}`: {failure}", plan.name);
-                shared.stop.stop_admission(StopReason::Aborted(message));
+                let reason = if failure.is_bad_input { StopReason::BadInput } else { StopReason::Aborted };
+                shared.stop.stop_admission(reason(message));
                 break;
             }
         }
