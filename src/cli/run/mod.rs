@@ -61,15 +61,16 @@ async fn execute(request: &RunRequest, planned: Planned) -> Result<Exit, String>
     require_descriptors(&plan.machine.descriptors)?;
     let access =
         AccessRules::compile(&written.access).map_err(|_| "the access rules do not hold".to_owned())?;
-    let memory = Arc::new(ledger::open(request, &plan).await?);
+    let client = Client::new(ClientOptions::default(), access, Some(parse_raster_header()))
+        .with_environment(store_settings());
+    let memory = Arc::new(ledger::open(request, &plan, &client).await?);
     let listeners = Listeners::new(request, &plan)?;
     let stop = Stop::default();
     signals::listen(stop.clone(), plan.run.grace);
     let plan = Arc::new(plan);
     let services = Services {
         emitter: listeners.emitter(),
-        client: Client::new(ClientOptions::default(), access, Some(parse_raster_header()))
-            .with_environment(store_settings()),
+        client,
         memory: memory.clone(),
         stop,
         workers: worker::command(&written, &request.sets),
