@@ -102,6 +102,10 @@ impl Op for Write {
         self.target(item).map(|path| vec![Location::Local(path)])
     }
 
+    fn places(&self) -> Vec<String> {
+        vec![self.path.text().to_owned()]
+    }
+
     fn files_made(&self) -> u32 {
         1
     }

@@ -30,7 +30,7 @@ impl Notices {
                 let words = format!("stopping ({reason}): {} items still run", spoken_count(*running));
                 Some(self.style.warning(&clean(&words)))
             }
-            Event::StageRetried { stage, item, attempt, delay, message } if self.style.is_verbose => {
+            Event::StageRetried { stage, item, attempt, delay, message, .. } if self.style.is_verbose => {
                 let delay = spoken_time(*delay);
                 Some(clean(&format!("again in {delay}: `{item}` in `{stage}`, try {attempt}: {message}")))
             }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::events::{Event, Outline, QueueSample, Record};
+use crate::events::{Event, Outline, QueueSample, Record, Sample};
 use crate::ids::StageName;
 
 /// How far a run is.
@@ -30,6 +30,8 @@ pub(super) struct StageTally {
     pub(super) running: u64,
     pub(super) finished: u64,
     pub(super) failed: u64,
+    /// Items that it sent on: many for a parent that is cut, none for a window that is joined with others.
+    given: u64,
     /// Items that stood in its queue when that was sampled last.
     depth: u64,
 }
@@ -40,7 +42,10 @@ impl Tally {
             Event::RunStarted { outline, .. } => self.begin(outline),
             Event::ItemListed { stage, .. } => {
                 self.listed += 1;
-                self.stage(stage, |stage| stage.finished += 1);
+                self.stage(stage, |stage| {
+                    stage.finished += 1;
+                    stage.given += 1;
+                });
             }
             Event::SourceEnded { .. } => self.open_sources = self.open_sources.saturating_sub(1),
             Event::ItemSkipped { .. } => self.skipped += 1,
@@ -50,12 +55,15 @@ impl Tally {
                 stage.running += 1;
                 stage.begun += u64::from(*attempt <= 1);
             }),
-            Event::StageFinished { stage, .. } => self.ended(stage, |stage| stage.finished += 1),
+            Event::StageFinished { stage, outputs, .. } => self.ended(stage, |stage| {
+                stage.finished += 1;
+                stage.given += outputs;
+            }),
             Event::StageFailed { stage, .. } => self.ended(stage, |stage| stage.failed += 1),
             Event::StageRetried { stage, .. } | Event::StageCancelled { stage, .. } => {
                 self.ended(stage, |_| {});
             }
-            Event::Sample { queues, .. } => self.sampled(queues),
+            Event::Sample(Sample { queues, .. }) => self.sampled(queues),
             _ => {}
         }
     }
@@ -109,7 +117,7 @@ impl Tally {
 
     /// What a stage gave; items that are skipped leave their source and go nowhere.
     fn given(&self, stage: &StageTally) -> u64 {
-        if stage.from.is_empty() { stage.finished.saturating_sub(self.skipped) } else { stage.finished }
+        if stage.from.is_empty() { stage.given.saturating_sub(self.skipped) } else { stage.given }
     }
 
     /// Items that were given to a stage and that it has not begun on.
