@@ -25,6 +25,10 @@ impl Notices {
             Event::ItemFailed { item, stage, message, .. } => {
                 self.failed(&format!("`{item}` in `{stage}`: {message}"))
             }
+            Event::ItemFinished { item } if self.style.is_verbose => Some(clean(&format!("done: `{item}`"))),
+            Event::ItemSkipped { item, reason } if self.style.is_verbose => {
+                Some(clean(&format!("not run: `{item}`: {reason}")))
+            }
             Event::Stalled { seconds, waiting } => Some(self.stalled(*seconds, waiting)),
             Event::Stopping { reason, running } => {
                 let words = format!("stopping ({reason}): {} items still run", spoken_count(*running));

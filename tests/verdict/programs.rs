@@ -56,7 +56,7 @@ fn a_server_that_asks_for_less_throttles() {
 #[test]
 fn a_budget_for_one_item_at_a_time_is_the_bottleneck() {
     let _alone = alone();
-    let (job, _server) = far_scenes(60, "memory.bytes = \"100 KiB\"");
+    let (job, _server) = far_scenes(60, "memory.bytes = \"8 MiB\"");
     job.run().expect_exit(0);
     expect_only(&job, "job.toml", "memory-bound", "memory");
 }
