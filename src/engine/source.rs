@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::contract::{
     Expand, Failure, Item, Regroup, Regrouped, Source, SourceContext, TransferContext, blocking,
 };
-use crate::engine::attempt::{Attempt, persist};
+use crate::engine::attempt::{Attempt, Yield, persist};
 use crate::engine::journey::{Brood, Ending, Homecoming, Journey, Parcel};
 use crate::engine::outlets::{Outlets, Places};
 use crate::engine::path::{self, Survey};
@@ -163,6 +163,7 @@ async fn windows_of(
             let Attempt { leases, cancel, .. } = attempt;
             let context = contexts::transfer(&shared, stage, &parent, &cancel);
             let mut windows = op.expand(parent.item.clone(), TransferContext { output: raster, ..context });
+            let mut windows_given = 0;
             loop {
                 let places = shared.progress.pause_for(outlets.places()).await;
                 let Some(window) = windows.next().await.transpose()? else { break };
@@ -171,9 +172,10 @@ async fn windows_of(
                 }
                 let parcel = Parcel::new(window, parent.journey.clone());
                 places.send(&Parcel { broods: broods.clone(), ..parcel });
+                windows_given += 1;
             }
             drop(leases);
-            Ok(((), 0))
+            Ok(((), Yield { bytes: 0, items: windows_given }))
         }
     })
     .await
@@ -223,7 +225,8 @@ pub(crate) async fn regroup(
         async move {
             let regrouped = work.await?;
             drop(attempt);
-            Ok((regrouped, 0))
+            let made = Yield { bytes: 0, items: regrouped.groups.len() as u64 };
+            Ok((regrouped, made))
         }
     })
     .await;

@@ -123,6 +123,10 @@ impl Op for Exec {
         Ok(self.0.targets(item)?.into_iter().map(Location::Local).collect())
     }
 
+    fn places(&self) -> Vec<String> {
+        self.0.places()
+    }
+
     fn files_made(&self) -> u32 {
         self.0.final_count()
     }

@@ -148,6 +148,10 @@ impl Op for Table {
         json!({ "footprints": self.format == Format::Geoparquet })
     }
 
+    fn places(&self) -> Vec<String> {
+        vec![self.path.display().to_string()]
+    }
+
     fn kind(self: Arc<Self>) -> Kind {
         Kind::Gather(self)
     }

@@ -126,6 +126,10 @@ impl Op for Write {
         self.destination.of(item).map(|location| vec![location])
     }
 
+    fn places(&self) -> Vec<String> {
+        vec![self.path.text().to_owned()]
+    }
+
     fn files_made(&self) -> u32 {
         1
     }

@@ -45,6 +45,9 @@ pub(crate) struct Traffic {
     /// How many requests a second are allowed, if not all are.
     allowed: Option<usize>,
     holds: Option<fn(&Request) -> bool>,
+    /// How far away it plays to be: the time before each answer.
+    distance: Duration,
+    refuses: Option<fn(&Request) -> bool>,
 }
 
 /// What a client asks for.
@@ -87,6 +90,18 @@ impl Server {
     /// From now on the answers to these requests wait.
     pub(crate) fn hold(&self, which: fn(&Request) -> bool) {
         self.state.lock().holds = Some(which);
+    }
+
+    /// From now on each answer takes so long, as that of a server far away does.
+    #[allow(dead_code, reason = "not every binary has a far server")]
+    pub(crate) fn move_away(&self, distance: Duration) {
+        self.state.lock().distance = distance;
+    }
+
+    /// From now on these requests are answered 429 and asked to come again in a second.
+    #[allow(dead_code, reason = "not every binary has a busy server")]
+    pub(crate) fn refuse(&self, which: fn(&Request) -> bool) {
+        self.state.lock().refuses = Some(which);
     }
 
     /// All waiting answers go, and later ones do not wait.
@@ -149,11 +164,16 @@ impl State {
         if traffic.holds.is_some_and(|holds| holds(&request)) {
             traffic = self.wait_for_release(traffic);
         }
-        // Before the answer: whoever has it may ask again at once.
-        traffic.open -= 1;
+        let (distance, is_refused) =
+            (traffic.distance, traffic.refuses.is_some_and(|refuses| refuses(&request)));
         drop(traffic);
+        if !distance.is_zero() {
+            thread::sleep(distance);
+        }
+        // Before the answer: whoever has it may ask again at once.
+        self.lock().open -= 1;
         self.changed.notify_all();
-        self.answer(&request, connection)
+        if is_refused { Self::refuse_politely(connection) } else { self.answer(&request, connection) }
     }
 
     fn wait_for_release<'a>(&self, mut traffic: MutexGuard<'a, Traffic>) -> MutexGuard<'a, Traffic> {
@@ -164,6 +184,12 @@ impl State {
         }
         traffic.held -= 1;
         traffic
+    }
+
+    fn refuse_politely(mut to: TcpStream) -> io::Result<()> {
+        to.write_all(
+            b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+        )
     }
 
     fn answer(&self, request: &Request, mut to: TcpStream) -> io::Result<()> {

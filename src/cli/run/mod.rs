@@ -2,6 +2,7 @@
 
 mod ledger;
 mod listeners;
+pub(in crate::cli) mod metrics;
 mod signals;
 
 use std::sync::Arc;
@@ -10,8 +11,8 @@ use std::time::{Duration, Instant};
 use crate::cli::planned::{Named, Planned};
 use crate::cli::{Exit, RunRequest, output, worker};
 use crate::engine::{self, Outcome, Services, Stop, StopReason};
-use crate::events::Event;
-use crate::machine::{Granted, ProcessReading};
+use crate::events::{self, Event};
+use crate::machine::{FamilyReading, Granted, ProcessReading};
 use crate::plan::{self, Plan};
 use crate::raster;
 use crate::remote::{AccessRules, Client, ClientOptions, parse_raster_header};
@@ -37,7 +38,14 @@ const STORE_SETTINGS: [&str; 3] = ["AWS_", "GOOGLE_", "AZURE_"];
 /// Runs a pipeline.
 pub fn run(request: &RunRequest) -> Exit {
     let named = Named { path: &request.pipeline, sets: &request.sets, machine: request.machine };
-    let Some(planned) = named.plan() else { return Exit::BadInput };
+    let planned = match named.plan_with(&request.limits) {
+        Ok(Some(planned)) => planned,
+        Ok(None) => return Exit::BadInput,
+        Err(message) => {
+            output::complain(&format!("error: {message}"));
+            return Exit::BadInput;
+        }
+    };
     raster::initialise(planned.plan.gdal_share());
     let threads = WAITING_THREADS.min(planned.plan.machine.cores.value as usize);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();
@@ -64,7 +72,7 @@ async fn execute(request: &RunRequest, planned: Planned) -> Result<Exit, String>
     let client = Client::new(ClientOptions::default(), access, Some(parse_raster_header()))
         .with_environment(store_settings());
     let memory = Arc::new(ledger::open(request, &plan, &client).await?);
-    let listeners = Listeners::new(request, &plan)?;
+    let listeners = Listeners::new(request, &plan).await?;
     let stop = Stop::default();
     signals::listen(stop.clone(), plan.run.grace);
     let plan = Arc::new(plan);
@@ -113,7 +121,7 @@ fn require_descriptors(granted: &Granted) -> Result<(), String> {
 fn started(plan: &Plan) -> Event {
     let run = chrono::Utc::now().format("%Y%m%dT%H%M%SZ").to_string();
     Event::RunStarted {
-        version: 1,
+        version: events::VERSION,
         program: concat!("gisrun ", env!("CARGO_PKG_VERSION")).into(),
         pipeline: plan.pipeline.display().to_string(),
         run,
@@ -132,6 +140,7 @@ fn finished(outcome: &Outcome, plan: &Plan, took: Duration, exit: Exit) -> Event
         peak_resident: ProcessReading::now().peak_resident,
         peak_reserved: outcome.peak_reserved,
         memory_budget: plan.resource(plan::MEMORY).and_then(|memory| memory.limit.capacity()).unwrap_or(0),
+        cpu: FamilyReading::now().cpu_seconds,
     }
 }
 
