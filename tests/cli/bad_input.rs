@@ -87,7 +87,7 @@ fn assert_refused(source: &str, words: &[&str]) {
     let job = Job::new(&pipeline(CALC).replace(r#"glob = { paths = ["in/*.tif"] }"#, source));
     Scene::meadow().write(&job.path("in/1/a.tif"));
     Scene::meadow().write(&job.path("in/2/a.tif"));
-    job.write("none.txt", "# nothing yet\n");
+    fs::write(job.path("none.txt"), "# nothing yet\n").unwrap();
     let ended = job.run().expect_exit(2);
     ended.line_with(words);
     assert!(job.outputs().is_empty());
