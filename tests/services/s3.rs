@@ -74,8 +74,7 @@ fn write_raster(bench: &Bench) {
     let options = RasterCreationOptions::from_iter(["TILED=YES", "BLOCKXSIZE=512", "BLOCKYSIZE=512"]);
     let driver = DriverManager::get_driver_by_name("GTiff").unwrap();
     let path = bench.path("in/a 1#2.tif");
-    let file =
-        driver.create_with_band_type_with_options::<u32, _>(&path, EDGE, EDGE, 1, &options).unwrap();
+    let file = driver.create_with_band_type_with_options::<u32, _>(&path, EDGE, EDGE, 1, &options).unwrap();
     let mut pixels = Buffer::new((EDGE, EDGE), (0..(EDGE * EDGE) as u32).collect());
     file.rasterband(1).unwrap().write((0, 0), (EDGE, EDGE), &mut pixels).unwrap();
     file.close().unwrap();
