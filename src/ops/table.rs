@@ -149,7 +149,7 @@ impl Op for Table {
     }
 
     fn places(&self) -> Vec<String> {
-        vec![self.path.display().to_string()]
+        vec![self.location.to_string()]
     }
 
     fn kind(self: Arc<Self>) -> Kind {

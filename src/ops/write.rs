@@ -127,7 +127,7 @@ impl Op for Write {
     }
 
     fn places(&self) -> Vec<String> {
-        vec![self.path.text().to_owned()]
+        vec![self.destination.text().to_owned()]
     }
 
     fn files_made(&self) -> u32 {

@@ -7,7 +7,7 @@ use url::Url;
 
 use super::work::Work;
 use crate::contract::{Asset, Claim, KeptRange, SharedRanges};
-use crate::raster::{BandHeader, BlockNeed, FileBytes, Header, Window};
+use crate::raster::{BandHeader, BlockNeed, FileBytes, Gaps, Header, Window};
 use crate::remote::{Head, RequestError, off_loop};
 
 /// A file that is fetched, and what is known of it.
@@ -117,7 +117,7 @@ fn is_made_of_blocks(header: &Header, band: &BandHeader, window: &Window) -> boo
     let fits = |start: u64, length: u64, edge: u64, size: u64| {
         start.is_multiple_of(edge) && ((start + length).is_multiple_of(edge) || start + length == size)
     };
-    !band.has_shared_mask
+    band.gaps != Gaps::ByMask
         && fits(window.col, window.width, band.block.0, header.grid.width)
         && fits(window.row, window.height, band.block.1, header.grid.height)
 }
