@@ -11,9 +11,12 @@ mod limits;
 mod outputs;
 mod rasters;
 mod record;
+mod reported;
 mod resume;
 mod scene;
 mod served;
 #[path = "../support/server.rs"]
 mod server;
+mod shown;
+mod swept;
 mod tabled;
