@@ -22,6 +22,7 @@ mod rows;
 mod run;
 mod source;
 mod stage;
+mod standing;
 mod stop;
 mod watch;
 mod wiring;
@@ -43,6 +44,7 @@ pub use fingerprint::{Fingerprint, Manifests};
 pub use isolation::{Greeting, WorkerCommand, serve};
 pub use pools::RememberedLimits;
 pub use remember::{Ask, Memory};
+pub use standing::{Standings, of_objects};
 pub use stop::{Stop, StopReason};
 
 use run::{Progress, Shared, Tally};

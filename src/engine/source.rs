@@ -50,7 +50,8 @@ pub(crate) async fn list(shared: Arc<Shared>, stage: usize, source: Arc<dyn Sour
             }
             Some((Err(failure), _)) => {
                 let message = format!("stage `{}`: {failure}", plan.name);
-                shared.stop.stop_admission(StopReason::Aborted(message));
+                let reason = if failure.is_bad_input { StopReason::BadInput } else { StopReason::Aborted };
+                shared.stop.stop_admission(reason(message));
                 break;
             }
         }
@@ -75,7 +76,7 @@ struct Seen(HashSet<u64>);
 impl Seen {
     /// Begins an item's journey and sends it on; one whose id was given before fails, and the first stands.
     fn begin(&mut self, shared: &Arc<Shared>, stage: usize, mut item: Item, places: Places) {
-        item.lineage.inputs = item.payload.local_files();
+        item.lineage.inputs = item.payload.locations();
         let home: Arc<dyn Homecoming> = shared.tally.clone();
         let journey = Journey::begin(item.id.clone(), home);
         let mut hasher = DefaultHasher::new();

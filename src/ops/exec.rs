@@ -101,6 +101,7 @@ impl Op for Exec {
             is_local: true,
             header: None,
             prefix: None,
+            foreseen: None,
         };
         Ok(Shape { assets: self.0.output_names().map(shape).collect(), ..Shape::default() })
     }

@@ -32,6 +32,9 @@ const FEWEST_DESCRIPTORS: u64 = 40;
 /// The most threads that wait for sockets and clocks; the work on pixels has its own, under `cores`.
 const WAITING_THREADS: usize = 2;
 
+/// How the names of variables begin that say how object stores are reached.
+const STORE_SETTINGS: [&str; 3] = ["AWS_", "GOOGLE_", "AZURE_"];
+
 /// Runs a pipeline.
 pub fn run(request: &RunRequest) -> Exit {
     let named = Named { path: &request.pipeline, sets: &request.sets, machine: request.machine };
@@ -66,14 +69,16 @@ async fn execute(request: &RunRequest, planned: Planned) -> Result<Exit, String>
     require_descriptors(&plan.machine.descriptors)?;
     let access =
         AccessRules::compile(&written.access).map_err(|_| "the access rules do not hold".to_owned())?;
-    let memory = Arc::new(ledger::open(request, &plan).await?);
+    let client = Client::new(ClientOptions::default(), access, Some(parse_raster_header()))
+        .with_environment(store_settings());
+    let memory = Arc::new(ledger::open(request, &plan, &client).await?);
     let listeners = Listeners::new(request, &plan).await?;
     let stop = Stop::default();
     signals::listen(stop.clone(), plan.run.grace);
     let plan = Arc::new(plan);
     let services = Services {
         emitter: listeners.emitter(),
-        client: Client::new(ClientOptions::default(), access, Some(parse_raster_header())),
+        client,
         memory: memory.clone(),
         stop,
         workers: worker::command(&written, &request.sets),
@@ -90,6 +95,15 @@ async fn execute(request: &RunRequest, planned: Planned) -> Result<Exit, String>
     listeners.conclude(request, &outcome);
     closed.map_err(|error| error.to_string())?;
     Ok(exit)
+}
+
+/// What the environment says of object stores: credentials, regions, endpoints.
+#[allow(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
+fn store_settings() -> Vec<(String, String)> {
+    let is_of_store = |name: &str| STORE_SETTINGS.iter().any(|prefix| name.starts_with(prefix));
+    let texts =
+        std::env::vars_os().filter_map(|(name, value)| name.into_string().ok().zip(value.into_string().ok()));
+    texts.filter(|(name, _)| is_of_store(name)).collect()
 }
 
 /// Refuses a limit of open files that would fail every item later.
@@ -134,7 +148,7 @@ fn exit_of(outcome: &Outcome) -> Exit {
     match &outcome.stopped {
         Some(StopReason::Signal(15)) => Exit::Terminated,
         Some(StopReason::Signal(_)) => Exit::Interrupted,
-        Some(StopReason::NoInput(_)) => Exit::BadInput,
+        Some(StopReason::BadInput(_)) => Exit::BadInput,
         Some(StopReason::Aborted(_)) => Exit::Aborted,
         None if outcome.failed > 0 => Exit::ItemsFailed,
         None => Exit::Done,
