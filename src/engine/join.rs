@@ -131,10 +131,11 @@ async fn add(shared: &Arc<Shared>, stage: usize, op: &Arc<dyn Assemble>, parents
 fn assembly_of(parents: &Parents, parcel: &Parcel) -> AssemblySlot {
     let parent = parcel.item.reported_id().clone();
     let mut parents = parents.lock().unwrap_or_else(PoisonError::into_inner);
+    let id = parent.clone();
     let pending = parents.entry(parent).or_insert_with(|| Pending {
         assembly: Arc::default(),
         journey: parcel.journey.clone(),
-        item: Item { payload: Payload::Assets(Vec::new()), ..parcel.item.clone() },
+        item: Item { id, payload: Payload::Assets(Vec::new()), ..parcel.item.clone() },
     });
     pending.assembly.clone()
 }
