@@ -108,6 +108,8 @@ pub enum Event {
     ItemSkipped { item: ItemId, reason: String },
     /// The gate let an item in; seconds waited for each of the unit, the header and memory; bytes reserved.
     ItemAdmitted { item: ItemId, unit: f64, header: f64, memory: f64, reserved: u64 },
+    /// Memory cannot hold an item whole: the engine cuts it into so many windows, `edge` pixels wide and high at most.
+    ItemCut { item: ItemId, windows: u64, edge: u64 },
     /// A stage begins to work on an item.
     StageStarted { stage: StageName, item: ItemId, attempt: u32, waited: Waits },
     /// A stage gave its output.

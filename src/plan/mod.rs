@@ -4,6 +4,7 @@
 //! `petgraph`.
 
 pub mod codes;
+mod cutting;
 mod defaults;
 mod demand;
 mod flow;
@@ -21,6 +22,7 @@ mod stages;
 mod unit;
 mod unused;
 
+pub use cutting::Oversize;
 pub use defaults::{CONNECTIONS, CORES, DESCRIPTORS, MEMORY, SCRATCH, WRITERS};
 pub use resolve::resolve;
 pub use resolved::{Limit, MemoryDemand, MemoryPart, MemoryTotal, Plan, ResourcePlan, RunPlan, StagePlan};
