@@ -83,3 +83,18 @@ written = { from = "encoded", write = { path = "out/{id}.tif" } }
     let (found, report) = findings(&job, "job.toml");
     assert_eq!(found, [], "{report:#}");
 }
+
+#[test]
+fn a_sweep_of_connections_ends_where_the_service_throttles() {
+    let _alone = alone();
+    let (job, server) = far_scenes(40, "");
+    server.refuse_above(4);
+    let arguments =
+        ["sweep", "job.toml", "--resource", "connections", "--values", "1..64", "--format", "json"];
+    let told = job.gisrun(&arguments).expect_exit(0).stdout;
+    let sweep: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let sizes: Vec<_> =
+        sweep["points"].as_array().unwrap().iter().map(|point| point["value"].as_str().unwrap()).collect();
+    assert_eq!(sizes, ["1", "2", "4", "8"], "{sweep:#}");
+    assert_eq!((&sweep["knee"], &sweep["edit"]), (&"4".into(), &"connections.slots = 4".into()), "{sweep:#}");
+}
