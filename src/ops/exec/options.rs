@@ -98,6 +98,13 @@ fn output((name, text): &(Spanned<String>, Spanned<String>)) -> Result<Output, V
         let fault = Fault::error(codes::BAD_NAME, name.span.clone(), message);
         return Err(vec![fault.help("use letters, digits, `-` and `_`")]);
     }
+    if text.contains("://") {
+        let message = format!("`{}` is an address, and a program makes files of this machine", text.value);
+        let fault = Fault::error("bad-location", text.span.clone(), message);
+        return Err(vec![
+            fault.help("make a temporary, such as `\".tif\"`, and let a `write` stage below put it there"),
+        ]);
+    }
     let destination = if is_suffix(text) {
         Destination::Temporary { suffix: text.value.clone() }
     } else {

@@ -22,6 +22,7 @@ fn faults_of_options_have_their_places() {
         (outputs(r#"{ "a b" = ".tif" }"#), "\"a b\"", "bad-name"),
         (outputs(r#"{ a = "x.tif", b = ".tif" }"#), "{output}", "unknown-placeholder"),
         (outputs(r#"{ a = "{idd}.tif" }"#), "{idd}", "unknown-placeholder"),
+        (outputs(r#"{ a = "s3://b/{id}.tif" }"#), "\"s3://b/{id}.tif\"", "bad-location"),
         (
             r#"{ command = ["p", "{output}"], outputs = { a = ".tif" }, depends = ["absent"] }"#.to_owned(),
             "\"absent\"",
