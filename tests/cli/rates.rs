@@ -11,16 +11,20 @@ const STAGES: usize = 8;
 
 /// Scenes that `STAGES` stages fetch, each its own.
 fn in_many_stages(server: &Server, names: &[String], uses: &str) -> String {
-    let mut text = "[resources]\nprovider.rate = { limit = \"40/s\", burst = 1 }\n\n[stages]\n".to_owned();
-    for (stage, names) in names.chunks(names.len() / STAGES).enumerate() {
-        let list = urls(server, names).iter().map(|url| format!("\"{url}\", ")).collect::<String>();
-        text += &format!(
-            "listed{stage} = {{ list = {{ uris = [{list}] }} }}\n\
+    let quoted = |texts: Vec<String>| format!("[\"{}\"]", texts.join("\", \""));
+    let stages = names.chunks(names.len() / STAGES).enumerate().map(|(stage, names)| {
+        let uris = quoted(urls(server, names));
+        format!(
+            "listed{stage} = {{ list = {{ uris = {uris} }} }}\n\
              fetched{stage} = {{ from = \"listed{stage}\", {uses} fetch = {{}} }}\n"
-        );
-    }
-    let fetched = (0..STAGES).map(|stage| format!("\"fetched{stage}\", ")).collect::<String>();
-    text + &format!("written = {{ from = [{fetched}], write = {{ path = \"out/{{id}}.tif\" }} }}\n")
+        )
+    });
+    let fetched = quoted((0..STAGES).map(|stage| format!("fetched{stage}")).collect());
+    let mut text =
+        vec!["[resources]\nprovider.rate = { limit = \"40/s\", burst = 1 }\n\n[stages]\n".to_owned()];
+    text.extend(stages);
+    text.push(format!("written = {{ from = {fetched}, write = {{ path = \"out/{{id}}.tif\" }} }}\n"));
+    text.concat()
 }
 
 /// 40 requests at 40 a second: the last one comes 39/40 s after the first or later, and none before its time.

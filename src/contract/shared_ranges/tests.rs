@@ -1,3 +1,5 @@
+#![allow(clippy::single_range_in_vec_init, reason = "a list of one range of bytes is meant as one")]
+
 use std::path::Path;
 
 use futures::FutureExt;

@@ -25,8 +25,7 @@ async fn whole(client: &StageClient, url: &Url) -> Result<Bytes, RequestError> {
 #[tokio::test]
 async fn a_program_signs_addresses_and_another_opens_a_prefix() {
     let server = Scripted::serve(|seen| match (seen.path.as_str(), seen.header("authorization")) {
-        ("/signed?sig=of-a", None) => Reply::new(200, DATA),
-        ("/open", Some("Bearer hunter2")) => Reply::new(200, DATA),
+        ("/signed?sig=of-a", None) | ("/open", Some("Bearer hunter2")) => Reply::new(200, DATA),
         _ => Reply::new(403, ""),
     })
     .await;
