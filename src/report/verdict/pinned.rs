@@ -29,7 +29,7 @@ pub(super) fn find(digest: &Digest, bounds: &Bounds) -> Option<Finding> {
         kind: Kind::Pinned,
         subject: resource.name.to_string(),
         says: format!("`{}` is the bottleneck: it is at its limit while others idle", resource.name),
-        because: because(digest, resource, used, words),
+        because: because(digest, resource, used, &words),
         advice: advice(digest, resource),
         gain,
     })
@@ -62,7 +62,7 @@ fn gain(
     }
 }
 
-fn because(digest: &Digest, resource: &OutlineResource, used: &ResourceUsage, gain: String) -> Vec<String> {
+fn because(digest: &Digest, resource: &OutlineResource, used: &ResourceUsage, gain: &str) -> Vec<String> {
     let usage = &digest.usage;
     let shown = crate::report::words::limit(resource, limit(digest, resource));
     let mut because = vec![format!(
