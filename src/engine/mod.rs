@@ -6,6 +6,7 @@
 
 mod attempt;
 mod contexts;
+mod cut;
 mod fingerprint;
 mod gate;
 mod headers;
@@ -131,6 +132,7 @@ fn share(plan: &Arc<Plan>, services: &Services) -> Arc<Shared> {
         scratch: budget("scratch"),
         unit: pools.unit(plan),
         manifests: fingerprint::Manifests::of_plan(plan),
+        cut_stages: cut::stages(plan),
         plan: plan.clone(),
         pools,
         stop,

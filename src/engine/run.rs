@@ -15,7 +15,7 @@ use crate::engine::remember::Memory;
 use crate::engine::stop::{Stop, StopReason};
 use crate::events::{Emitter, Event, FailureClass};
 use crate::ids::{ItemId, StageName};
-use crate::plan::Plan;
+use crate::plan::{Plan, StagePlan};
 use crate::remote::StageClient;
 use crate::resources::{Bytes, Requirement};
 
@@ -25,6 +25,8 @@ const JUDGED_FROM: u64 = 100;
 /// What all parts of a run share.
 pub(crate) struct Shared {
     pub(crate) plan: Arc<Plan>,
+    /// The stages as they work on items that the engine cuts: those that can join windows do.
+    pub(crate) cut_stages: Arc<[StagePlan]>,
     pub(crate) pools: Pools,
     pub(crate) memory: Bytes,
     pub(crate) scratch: Bytes,

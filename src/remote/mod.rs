@@ -14,6 +14,7 @@ mod gzip;
 mod head;
 mod object;
 mod off_loop;
+mod pace;
 mod perform;
 mod ranges;
 mod retry;

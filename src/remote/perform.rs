@@ -199,6 +199,14 @@ impl StageClient {
         let error = match timeout_at(account.begun + limit, self.http()?.execute(request)).await {
             Ok(Ok(response)) => {
                 account.status = response.status().as_u16();
+                if matches!(
+                    response.status(),
+                    StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
+                ) {
+                    self.gates().refused(url, account.begun);
+                } else {
+                    self.gates().served(url);
+                }
                 let stall = self.options().stall_timeout;
                 let has_body = *method != Method::HEAD;
                 return Ok(Answer { response, shown, deadline, stall, has_body, account });
