@@ -101,9 +101,11 @@ fn advice(digest: &Digest, resource: &OutlineResource) -> String {
         }
         _ if name.as_str() == CORES => "write `cores.slots = \"cores\"`, or shard the run".to_owned(),
         _ => format!(
-            "raise it, for instance `{name}.slots = {}`, or find its bound with `gisrun sweep {} --resource {name}`",
+            "raise it, for instance `{name}.slots = {}`, or find its bound: `gisrun sweep {} --resource {name} --values {}..{}`",
             (limit * 2.0) as u64,
-            digest.identity.pipeline
+            crate::report::words::quoted(&digest.identity.pipeline),
+            limit as u64,
+            (limit * 16.0) as u64
         ),
     }
 }
