@@ -131,6 +131,7 @@ fn run(bench: &Bench, subscribers: Vec<Arc<dyn Subscriber>>, memory: Memory) -> 
         client: Client::default(),
         memory: Arc::new(memory),
         stop: Stop::default(),
+        workers: None,
         sample_every: Duration::from_secs(1),
         stall_after: Duration::from_secs(60),
     };

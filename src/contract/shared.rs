@@ -31,6 +31,17 @@ impl SharedFiles {
         };
         cell.get_or_try_init(make).await.cloned()
     }
+
+    /// The file of this name, if it has been made.
+    pub fn get(&self, name: &str) -> Option<Arc<TemporaryFile>> {
+        let files = self.0.lock().expect("nothing panics while it holds the files");
+        files.get(name)?.get().cloned()
+    }
+
+    /// What the whole file of a member's asset is called.
+    pub fn name_of(member: usize, asset: &str) -> String {
+        format!("{member}/{asset}")
+    }
 }
 
 #[cfg(test)]
@@ -56,6 +67,8 @@ mod tests {
             assert_eq!(file.expect("made").path, path);
         }
         assert!(path.exists());
+        assert_eq!(windows[1].get("object").map(|file| file.path.clone()), Some(path.clone()));
+        assert!(windows[1].get("another").is_none());
         drop(windows);
         assert!(!path.exists());
     }

@@ -106,6 +106,7 @@ where
     let cancel = attempt.cancel.clone();
     let result = within(stage, &cancel, work(attempt)).await;
     let worked = begun.elapsed().as_secs_f64();
+    shared.tell_overdraft(parcel);
     shared.emitter.emit(|| match &result {
         Ok((_, bytes_out)) => Event::StageFinished {
             stage: name.clone(),

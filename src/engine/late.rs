@@ -12,7 +12,6 @@ use crate::engine::gate::above_budget;
 use crate::engine::journey::Parcel;
 use crate::engine::path::{self, PathFailure, PathNode};
 use crate::engine::run::Shared;
-use crate::events::Event;
 use crate::raster::{Answer, Header, RasterError, Source};
 use crate::resources::NeverGranted;
 
@@ -47,11 +46,10 @@ pub(crate) async fn find_way(
     let memory = parcel.memory.clone().unwrap_or_else(|| shared.memory.overdraw(0));
     let refusal = never_granted(shared, &way);
     refusal.map_or(Ok(()), |refusal| Err((way.stage, above_budget(way.demand, &refusal))))?;
-    let bytes = memory.grow_to(way.demand);
-    if bytes > 0 {
-        shared.emitter.emit(|| Event::Overdraft { item: parcel.item.id.clone(), bytes });
-    }
-    Ok(Parcel { path: Some(way), memory: Some(memory), ..parcel })
+    memory.grow_to(way.demand);
+    let parcel = Parcel { path: Some(way), memory: Some(memory), ..parcel };
+    shared.tell_overdraft(&parcel);
+    Ok(parcel)
 }
 
 fn never_granted(shared: &Shared, way: &PathNode) -> Option<NeverGranted> {

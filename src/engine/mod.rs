@@ -31,6 +31,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use crate::events::Emitter;
 use crate::ids::ResourceName;
@@ -88,9 +89,11 @@ pub async fn run(plan: Arc<Plan>, services: Services) -> Outcome {
     let shared = share(&plan, &services);
     let mut tasks = JoinSet::new();
     let gauges = wiring::spawn(&shared, &mut tasks);
-    let mut watchers = JoinSet::new();
+    let (mut watchers, mut samplers) = (JoinSet::new(), JoinSet::new());
+    let end = CancellationToken::new();
     if services.emitter.is_heard() {
-        watchers.spawn(watch::sample(shared.clone(), gauges.clone(), services.sample_every));
+        let sampler = watch::Sampler::new(shared.clone(), gauges.clone());
+        samplers.spawn(sampler.run(services.sample_every, end.clone()));
     }
     watchers.spawn(watch::stopping(shared.clone()));
     watchers.spawn(watch::stalls(shared.clone(), gauges, services.stall_after));
@@ -100,6 +103,8 @@ pub async fn run(plan: Arc<Plan>, services: Services) -> Outcome {
         }
     }
     watchers.shutdown().await;
+    end.cancel();
+    samplers.join_all().await;
     outcome(&shared, &plan)
 }
 

@@ -17,7 +17,7 @@ use crate::events::{Emitter, Event, FailureClass};
 use crate::ids::{ItemId, StageName};
 use crate::plan::Plan;
 use crate::remote::StageClient;
-use crate::resources::{Bytes, Requirement};
+use crate::resources::{ByteLease, Bytes, Requirement};
 
 /// Shares of finished items are judged from this many on.
 const JUDGED_FROM: u64 = 100;
@@ -59,6 +59,14 @@ impl Shared {
         journey.end(Ending::Failed(plan.name.clone(), failure));
         if stops {
             self.stop.stop_admission(StopReason::Aborted(message));
+        }
+    }
+
+    /// Tells what a parcel's memory has overdrawn.
+    pub(crate) fn tell_overdraft(&self, parcel: &Parcel) {
+        let bytes = parcel.memory.as_ref().map_or(0, ByteLease::take_overdrawn);
+        if bytes > 0 {
+            self.emitter.emit(|| Event::Overdraft { item: parcel.item.id.clone(), bytes });
         }
     }
 

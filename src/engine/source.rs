@@ -151,6 +151,8 @@ async fn windows_of(
             })
         })
         .collect();
+    let mut parent = parent;
+    parent.item.lineage.shared.get_or_insert_default();
     let survey = survey(shared, stage, &parent).await?;
     let raster = Arc::new(survey.raster);
     let waits = waits_of(&parent, Instant::now());
@@ -178,14 +180,13 @@ async fn windows_of(
     .await
 }
 
-/// Reads a parent's headers, follows it to the raster that is cut, and takes the scratch that joining its windows needs.
+/// Follows a parent to the raster that is cut, and takes the scratch that joining its windows needs.
 async fn survey(shared: &Arc<Shared>, stage: usize, parent: &Parcel) -> Result<Survey, Failure> {
-    let files = headers::read(shared, &parent.item, &[stage]).await.map_err(|(_, failure)| failure)?;
-    let (plan, item) = (shared.plan.clone(), parent.item.clone());
-    let surveyed = blocking::run(shared.stop.work(), (), move || {
-        path::survey(&plan.stages, stage, &item, &files).map_err(|(_, failure)| failure)
-    })
-    .await?;
+    let surveyed = tokio::select! {
+        biased;
+        () = shared.stop.work().cancelled() => return Err(Failure::cancelled()),
+        surveyed = surveyed(shared, stage, parent) => surveyed?,
+    };
     if surveyed.spool > 0 {
         let advice = "free disk, or set `[run] scratch` to a larger one";
         let label = format!("stage `{}`, item `{}`", shared.plan.stages[stage].name, parent.item.id);
@@ -193,6 +194,17 @@ async fn survey(shared: &Arc<Shared>, stage: usize, parent: &Parcel) -> Result<S
         parent.journey.keep(reserved.map_err(|refusal| Failure::item(format!("{refusal}: {advice}")))?);
     }
     Ok(surveyed)
+}
+
+/// Reads a parent's headers, bringing the files whose header comes only after the body, and works its path out.
+async fn surveyed(shared: &Arc<Shared>, stage: usize, parent: &Parcel) -> Result<Survey, Failure> {
+    let _running = shared.progress.begin();
+    let files = headers::read_all(shared, parent, stage).await.map_err(|(_, failure)| failure)?;
+    let (plan, item) = (shared.plan.clone(), parent.item.clone());
+    blocking::run(shared.stop.work(), (), move || {
+        path::survey(&plan.stages, stage, &item, &files).map_err(|(_, failure)| failure)
+    })
+    .await
 }
 
 /// Runs a stage that makes groups: collects every item's metadata, then sends the groups on.

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
 use crate::engine::queue::Gauge;
 use crate::engine::run::Shared;
 use crate::events::{Event, QueueSample, ResourceSample};
@@ -12,16 +14,35 @@ use crate::machine::ProcessReading;
 /// The queue into each stage, as seen from outside.
 pub(crate) type Gauges = Vec<(StageName, Gauge)>;
 
-/// Tells the use of everything, once every `period`, until it is dropped.
-pub(crate) async fn sample(shared: Arc<Shared>, gauges: Gauges, period: Duration) {
-    let mut ticks = tokio::time::interval(period);
-    let mut taken: Vec<u64> = shared.pools.read_rates().map(|_| 0).collect();
-    loop {
-        ticks.tick().await;
+/// Tells the use of everything.
+pub(crate) struct Sampler {
+    shared: Arc<Shared>,
+    gauges: Gauges,
+    /// Of each rate, the tokens taken when it was read last.
+    taken: Vec<u64>,
+}
+
+impl Sampler {
+    /// Has told nothing yet.
+    pub(crate) fn new(shared: Arc<Shared>, gauges: Gauges) -> Self {
+        let taken = shared.pools.read_rates().map(|_| 0).collect();
+        Self { shared, gauges, taken }
+    }
+
+    /// Tells once every `period`, until `end`, and then how everything was left.
+    pub(crate) async fn run(mut self, period: Duration, end: CancellationToken) {
+        let mut ticks = tokio::time::interval(period);
+        while end.run_until_cancelled(ticks.tick()).await.is_some() {
+            self.tell();
+        }
+        self.tell();
+    }
+
+    fn tell(&mut self) {
         let process = ProcessReading::now();
-        shared.emitter.emit(|| Event::Sample {
-            resources: resources(&shared, &mut taken),
-            queues: queues(&gauges),
+        self.shared.emitter.emit(|| Event::Sample {
+            resources: resources(&self.shared, &mut self.taken),
+            queues: queues(&self.gauges),
             descriptors: process.descriptors,
             threads: process.threads,
             resident: process.resident,

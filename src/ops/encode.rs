@@ -192,11 +192,11 @@ impl Compute for Encode {
         let member = take_member(&mut item, context)?;
         let form = self.form(&member, member.grid.of_window(&member.window), &context.input)?;
         let extent = self.extent(&context.input);
-        if let Some(extent) = extent {
-            reserve(&form, encoded_bound(&self.settings, &extent), context);
-        }
+        let foreseen = extent.map_or(0, |extent| encoded_bound(&self.settings, &extent));
+        hold_beyond(foreseen, form.expected_bound(), context);
         let most = extent.map_or(0, |extent| helpers_for(&self.settings, &extent));
         let bytes = tiff::encode(&form, &member, most, &Surroundings(context)).map_err(failure)?;
+        hold_beyond(foreseen.max(form.expected_bound()), bytes.len() as u64, context);
         let body = EncodedBody::Memory(bytes.into());
         item.payload = Payload::Encoded(Encoded { body, media_type: self.media_type() });
         Ok(item)
@@ -214,9 +214,10 @@ impl Assemble for Encode {
     }
 }
 
-/// Usual metadata is part of the bound that the engine reserved; what is above it is added without waiting.
-fn reserve(form: &Form, foreseen: u64, context: &ComputeContext) {
-    let beyond = form.bound().saturating_sub(foreseen);
+/// What the engine reserved has room for usual metadata and for pixels that do not compress; what is above it is added
+/// without waiting.
+fn hold_beyond(foreseen: u64, bytes: u64, context: &ComputeContext) {
+    let beyond = bytes.saturating_sub(foreseen);
     if beyond > 0 {
         context.memory.grow_to(context.memory.bytes() + beyond);
     }

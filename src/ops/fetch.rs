@@ -15,7 +15,7 @@ use url::Url;
 use crate::config::{Fault, Value, from_value};
 use crate::contract::{
     Asset, AssetNeed, AssetSet, AssetShape, Blob, BlobSet, Content, Environment, Failure, Item, Kind,
-    Location, Op, OpEntry, Payload, Port, Shape, Take, TemporaryFile, Transfer, TransferContext,
+    Location, Op, OpEntry, Payload, Port, Shape, SharedFiles, Take, TemporaryFile, Transfer, TransferContext,
 };
 use crate::raster::{BlockNeed, BlockRanges, FileBytes, block_ranges};
 use crate::remote::{Body, Head, RequestError, Spill, merged_length, off_loop};
@@ -230,7 +230,7 @@ impl Work<'_> {
             return Ok(Content::Memory(Arc::new(head.bytes.clone())));
         }
         if let Some(shared) = &self.item.lineage.shared {
-            let name = format!("{member}/{}", asset.name);
+            let name = SharedFiles::name_of(member, &asset.name);
             return Ok(Content::Scratch(shared.get_or_make(&name, || self.to_scratch(url)).await?));
         }
         let mut admit = |bytes: u64| self.admit(member, asset, bytes);

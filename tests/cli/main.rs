@@ -7,6 +7,7 @@ mod diagnostics;
 mod grouped;
 mod interrupted;
 mod job;
+mod late_headers;
 mod limits;
 mod outputs;
 mod rasters;
@@ -17,3 +18,4 @@ mod served;
 #[path = "../support/server.rs"]
 mod server;
 mod tabled;
+mod timeouts;
