@@ -133,7 +133,7 @@ fn run(bench: &Bench, subscribers: Vec<Arc<dyn Subscriber>>, memory: Memory) -> 
         stop: Stop::default(),
         workers: None,
         sample_every: Duration::from_secs(1),
-        stall_after: Duration::from_secs(60),
+        stall_after: Duration::from_mins(1),
     };
     let begun = Instant::now();
     let outcome = runtime.block_on(async {
