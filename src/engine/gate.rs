@@ -147,7 +147,7 @@ async fn work_out(
     let first = into[0];
     let needs_gdal = files.assets.iter().any(|file| file.header.is_some());
     let trace = move || {
-        into.iter().map(|stage| path::trace(&plan.stages, *stage, &item, &files)).collect::<Result<Ways, _>>()
+        into.iter().map(|stage| path::trace(&plan, *stage, &item, &files)).collect::<Result<Ways, _>>()
     };
     let ways = if needs_gdal {
         let traced = blocking::run(shared.stop.work(), (), move || Ok(trace())).await;

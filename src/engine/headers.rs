@@ -17,7 +17,7 @@ use crate::engine::path::PathFailure;
 use crate::engine::run::Shared;
 use crate::plan::StagePlan;
 use crate::raster::{Answer, Header, Source};
-use crate::remote::{RequestError, redacted};
+use crate::remote::redacted;
 
 /// The form of an item's files, as far as the stages behind the gate ask for it.
 ///
@@ -145,6 +145,7 @@ async fn probe(
         is_local: true,
         header: None,
         prefix: None,
+        foreseen: None,
     };
     match &asset.location {
         Location::Local(path) if wish.headers => {
@@ -161,10 +162,12 @@ async fn probe(
             if let Some(file) = brought(item, member, asset).filter(|_| wish.headers) {
                 (shape.size, shape.header) = (None, Some(header_of(shared, file, url).await?));
             } else if wish.headers {
-                let head = client.head(url).await.map_err(|error| failure_of(&error))?;
+                let head = client.head(url).await?;
                 shape.size = head.version.size;
                 shape.prefix = Some(Arc::new(head.bytes.clone()));
                 shape.header.clone_from(&head.header);
+            } else if shape.size.is_none() {
+                shape.size = client.size_of(url).await?;
             }
         }
         Location::Local(_) => {}
@@ -192,8 +195,4 @@ async fn header_of(
         }
     });
     header.await.map(Arc::new)
-}
-
-fn failure_of(error: &RequestError) -> Failure {
-    Failure { class: error.class(), retry_after: error.retry_after(), message: error.to_string() }
 }

@@ -39,7 +39,7 @@ pub(crate) async fn find_way(
     let trace = move || {
         let wanted = plan.stages[stage].op.reads_assets();
         let files = form_of(&item, wanted.as_deref())?;
-        Ok(path::trace(&plan.stages, stage, &item, &files))
+        Ok(path::trace(&plan, stage, &item, &files))
     };
     let traced = blocking::run(shared.stop.work(), (), trace).await;
     let way = traced.map_err(|failure| (stage, failure))??;
@@ -65,7 +65,8 @@ fn form_of(item: &Item, wanted: Option<&[String]>) -> Result<Shape, Failure> {
         if is_wanted(name) {
             let is_local = matches!(source, Some(Source::Local(_)));
             let header = source.map(header_of).transpose()?.flatten();
-            assets.push(AssetShape { member, name: name.clone(), size, is_local, header, prefix: None });
+            let name = name.clone();
+            assets.push(AssetShape { member, name, size, is_local, header, prefix: None, foreseen: None });
         }
         Ok::<(), Failure>(())
     };

@@ -22,6 +22,7 @@ mod rows;
 mod run;
 mod source;
 mod stage;
+mod standing;
 mod stop;
 mod watch;
 mod wiring;
@@ -43,6 +44,7 @@ pub use fingerprint::{Fingerprint, Manifests};
 pub use isolation::{Greeting, WorkerCommand, serve};
 pub use pools::RememberedLimits;
 pub use remember::{Ask, Memory};
+pub use standing::{Standings, of_objects};
 pub use stop::{Stop, StopReason};
 
 use run::{Progress, Shared, Tally};
@@ -89,11 +91,11 @@ pub async fn run(plan: Arc<Plan>, services: Services) -> Outcome {
     let shared = share(&plan, &services);
     let mut tasks = JoinSet::new();
     let gauges = wiring::spawn(&shared, &mut tasks);
-    let (mut watchers, mut samplers) = (JoinSet::new(), JoinSet::new());
-    let end = CancellationToken::new();
+    let (mut watchers, mut sampler) = (JoinSet::new(), JoinSet::new());
+    let ended = CancellationToken::new();
     if services.emitter.is_heard() {
-        let sampler = watch::Sampler::new(shared.clone(), gauges.clone());
-        samplers.spawn(sampler.run(services.sample_every, end.clone()));
+        let ended = ended.clone();
+        sampler.spawn(watch::sample(shared.clone(), gauges.clone(), services.sample_every, ended));
     }
     watchers.spawn(watch::stopping(shared.clone()));
     watchers.spawn(watch::stalls(shared.clone(), gauges, services.stall_after));
@@ -103,8 +105,8 @@ pub async fn run(plan: Arc<Plan>, services: Services) -> Outcome {
         }
     }
     watchers.shutdown().await;
-    end.cancel();
-    samplers.join_all().await;
+    ended.cancel();
+    drop(sampler.join_all().await);
     outcome(&shared, &plan)
 }
 

@@ -17,7 +17,7 @@ use crate::contract::{
 };
 use crate::raster::tiff::{
     self, Extent, Form, FormBand, Format, Helper, Helpers, Settings, TiffError, encoded_bound, helpers_for,
-    spool_estimate, window_working_bytes, working_bytes,
+    spool_estimate, thread_bytes, window_working_bytes, working_bytes,
 };
 use crate::raster::{Grid, Member, Validity};
 use crate::resources::{SlotLease, Slots};
@@ -85,6 +85,15 @@ impl Op for Encode {
         match self.assemble {
             Some(true) => window_working_bytes(&self.settings, &extent),
             _ => working_bytes(&self.settings, &extent),
+        }
+    }
+
+    fn helpers(&self, input: &Shape, _output: &Shape) -> (u64, u64) {
+        match (self.assemble, self.extent(input)) {
+            (Some(true), _) | (_, None) => (0, 0),
+            (_, Some(extent)) => {
+                (helpers_for(&self.settings, &extent) as u64, thread_bytes(&self.settings, &extent))
+            }
         }
     }
 

@@ -35,5 +35,5 @@ pub use head::{Head, ParseHeader, Parsed, parse_raster_header};
 pub use off_loop::off_loop;
 pub use ranges::{MERGE_GAP, MERGE_LIMIT, merge, merged_length};
 pub use retry::{Next, RetryPolicy, Tries, parse_retry_after};
-pub use store::{ObjectBody, ObjectState};
+pub use store::{FINGERPRINT, ObjectBody, ObjectState, PART, is_store};
 pub use version::Version;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what cannot be")]
 
 mod bad_input;
+mod catalogue;
 mod diagnostics;
 mod grouped;
 mod interrupted;
@@ -11,11 +12,14 @@ mod late_headers;
 mod limits;
 mod outputs;
 mod rasters;
+mod rates;
 mod record;
 mod resume;
 mod scene;
+mod secrets;
 mod served;
 #[path = "../support/server.rs"]
 mod server;
 mod tabled;
 mod timeouts;
+mod windowed;

@@ -106,8 +106,8 @@ impl Run {
     /// The limit of a resource when it was sampled first.
     pub(crate) fn first_limit(&self, resource: &str) -> Option<f64> {
         self.0.iter().find_map(|event| match event {
-            Event::Sample { resources, .. } => {
-                let of_name = resources.iter().find(|sample| sample.name.as_str() == resource);
+            Event::Sample(sample) => {
+                let of_name = sample.resources.iter().find(|sample| sample.name.as_str() == resource);
                 of_name.map(|sample| sample.limit)
             }
             _ => None,

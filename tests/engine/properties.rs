@@ -194,12 +194,12 @@ fn check(case: &Case, bench: &Bench, outcome: &Outcome) {
             Event::StageFinished { .. } | Event::StageFailed { .. } | Event::StageCancelled { .. } => {
                 ended += 1;
             }
-            Event::Sample { resources, .. } => {
-                for sample in &resources {
+            Event::Sample(told) => {
+                for sample in &told.resources {
                     let may_pass = !is_true && sample.name.as_str() == "memory";
                     assert!(may_pass || sample.used <= sample.limit, "{sample:?}");
                 }
-                left = resources;
+                left = told.resources;
             }
             Event::Stalled { waiting, .. } => panic!("stalled: {waiting:?}"),
             Event::Overdraft { .. } if is_true => panic!("overdraft although sizes were announced truly"),

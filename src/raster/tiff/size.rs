@@ -126,22 +126,21 @@ impl Padded {
 /// How many threads beside the first are worth their memory: one for every 16 tiles, at most 7, and no more than take an
 /// eighth of what input and output hold.
 pub fn helpers_for(settings: &Settings, extent: &Extent) -> usize {
-    let tiles = extent.tiles(settings);
-    let held = 2 * tiles * extent.tile(settings);
-    (tiles / 16).min(7).min(held / 8 / thread_bytes(settings, extent)) as usize
+    let held = 2 * tiles_bound(settings, extent);
+    (extent.tiles(settings) / 16).min(7).min(held / 8 / thread_bytes(settings, extent)) as usize
 }
 
 /// Stacks of threads, and what an allocator keeps of small things.
 const OVERHEAD: u64 = 2 << 20;
 
-/// Memory beside input and output while a whole raster is encoded. The raw overviews need none of their own: they are
+/// Memory beside input and output while a whole raster is encoded on one core. The raw overviews need none of their own: they are
 /// dropped as the output, which is at least as large as they are in the worst case, grows.
 pub fn working_bytes(settings: &Settings, extent: &Extent) -> u64 {
-    OVERHEAD + (1 + helpers_for(settings, extent) as u64) * thread_bytes(settings, extent)
+    OVERHEAD + thread_bytes(settings, extent)
 }
 
 /// One thread's buffers: the tile as pixels, as bytes and compressed, and what the codec keeps.
-fn thread_bytes(settings: &Settings, extent: &Extent) -> u64 {
+pub fn thread_bytes(settings: &Settings, extent: &Extent) -> u64 {
     let tile = extent.tile(settings);
     let mask = if extent.may_need_mask() { settings.block as u64 * settings.block as u64 * 5 / 4 } else { 0 };
     2 * tile + compressed_bound(settings.compression, tile) + mask + codec_bytes(settings.compression, tile)
