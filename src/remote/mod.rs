@@ -5,6 +5,7 @@
 //! own, so that credentials stay with their prefix and an address that expires is asked for anew.
 
 mod access;
+mod authorize;
 mod body;
 mod client;
 mod error;
@@ -16,6 +17,7 @@ mod object;
 mod off_loop;
 mod pace;
 mod perform;
+mod program;
 mod ranges;
 mod retry;
 mod sign;
@@ -28,7 +30,7 @@ pub(crate) mod scripted;
 #[cfg(test)]
 mod tests;
 
-pub use access::{AccessOptions, AccessRule, AccessRules, SignOptions};
+pub use access::{AccessOptions, AccessRule, AccessRules, AuthOptions, SignOptions};
 pub use body::{Admit, Body, Document, Spill};
 pub use client::{Client, ClientOptions, StageClient, StageSettings};
 pub use error::{RequestError, redacted};

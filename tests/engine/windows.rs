@@ -49,6 +49,45 @@ async fn twenty_thousand_windows_run_ahead_no_further_than_a_few() {
     run.abort();
 }
 
+/// Two parents of three windows each, which are worked on behind the gate and joined with 60 bytes of scratch a parent.
+fn spooling(scratch: u64, gate: Arc<Notify>) -> Bench {
+    let two_at_once = |stage: &mut gisrun::plan::StagePlan| stage.parallelism = 2;
+    Bench::new(&[("scratch", Limit::Bytes(scratch))])
+        .source("parents", 2)
+        .add("windows", &["parents"], Port::Asset, Role::Windows { each: 3 }, at_once(), two_at_once)
+        .step("work", &["windows"], behind(gate))
+        .add("joined", &["work"], Port::Encoded, Role::Spool { bytes: 60 }, at_once(), |_| {})
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_parent_waits_until_there_is_scratch_for_it() {
+    for (scratch, windows) in [(119, 3), (120, 6)] {
+        let gate = Arc::new(Notify::new());
+        let bench = spooling(scratch, gate.clone());
+        let run = bench.spawn();
+        settle().await;
+        assert_eq!(bench.counts("windows").started(), windows, "with {scratch} bytes");
+        while !run.is_finished() {
+            gate.notify_one();
+            settle().await;
+        }
+        assert_eq!(run.await.unwrap().done, 2);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_parent_that_needs_more_scratch_than_there_is_fails_without_waiting() {
+    let bench = spooling(59, Arc::new(Notify::new()));
+    assert_eq!(bench.run().await.failed, 2);
+    let told = bench.events().into_iter().any(|event| match event {
+        gisrun::events::Event::ItemFailed { message, .. } => {
+            message == "`scratch` needs 60 bytes and the budget is 59: free disk, or set `[run] scratch` to a larger one"
+        }
+        _ => false,
+    });
+    assert!(told);
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_item_that_waits_for_a_unit_does_not_wait_for_the_windows_behind_it() {
     // Whole items and windows of the same items meet at the gate; a unit is there for one item at a time.
