@@ -3,12 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what cannot be")]
 
 mod bad_input;
+mod chunks;
 mod diagnostics;
 mod grouped;
 mod interrupted;
 mod job;
 mod limits;
 mod outputs;
+mod pictures;
 mod rasters;
 mod record;
 mod resume;
