@@ -132,7 +132,7 @@ fn share(plan: &Arc<Plan>, services: &Services) -> Arc<Shared> {
         scratch: budget("scratch"),
         unit: pools.unit(plan),
         manifests: fingerprint::Manifests::of_plan(plan),
-        cut_stages: cut::stages(plan),
+        cut_plan: cut::plan_of_windows(plan),
         plan: plan.clone(),
         pools,
         stop,

@@ -143,6 +143,8 @@ async fn windows_of(
 ) -> Result<(), Failure> {
     let plan = &shared.plan.stages[stage];
     let broods = broods(&parent.item, joins, None);
+    let mut parent = parent;
+    parent.item.lineage.shared.get_or_insert_default();
     let survey = survey(shared, stage, &parent).await?;
     let raster = Arc::new(survey.raster);
     let waits = waits_of(&parent, Instant::now());
@@ -172,17 +174,27 @@ async fn windows_of(
     .await
 }
 
-/// Reads a parent's headers, follows it to the raster that is cut, and takes the scratch that joining its windows needs.
+/// Follows a parent to the raster that is cut, and takes the scratch that joining its windows needs.
 async fn survey(shared: &Arc<Shared>, stage: usize, parent: &Parcel) -> Result<Survey, Failure> {
-    let files = headers::read(shared, &parent.item, &[stage]).await.map_err(|(_, failure)| failure)?;
-    let (plan, item) = (shared.plan.clone(), parent.item.clone());
-    let surveyed = blocking::run(shared.stop.work(), (), move || {
-        path::survey(&plan.stages, &plan.stages[stage].to, &item, &files).map_err(|(_, failure)| failure)
-    })
-    .await?;
+    let surveyed = tokio::select! {
+        biased;
+        () = shared.stop.work().cancelled() => return Err(Failure::cancelled()),
+        surveyed = follow(shared, stage, parent) => surveyed?,
+    };
     let label = format!("stage `{}`, item `{}`", shared.plan.stages[stage].name, parent.item.id);
     keep_scratch(shared, parent, surveyed.spool, label).await?;
     Ok(surveyed)
+}
+
+/// Reads a parent's headers, bringing the files whose header comes only after the body, and works its path out.
+async fn follow(shared: &Arc<Shared>, stage: usize, parent: &Parcel) -> Result<Survey, Failure> {
+    let _running = shared.progress.begin();
+    let files = headers::read_all(shared, parent, stage).await.map_err(|(_, failure)| failure)?;
+    let (plan, item) = (shared.plan.clone(), parent.item.clone());
+    blocking::run(shared.stop.work(), (), move || {
+        path::survey(&plan.stages, &plan.stages[stage].to, &item, &files).map_err(|(_, failure)| failure)
+    })
+    .await
 }
 
 /// Takes the scratch that joining the windows of a parent needs, until the end of its journey.

@@ -235,6 +235,13 @@ impl Plan {
         self.run.unit.iter().filter_map(|(name, amount)| Some(capacity(name)? / amount)).min()
     }
 
+    /// How many cores may be idle beside those that one piece of a stage's work takes.
+    pub fn idle_cores(&self, stage: &StagePlan) -> u64 {
+        let cores = self.resource("cores").and_then(|cores| cores.limit.capacity()).unwrap_or(0);
+        let own = stage.slots.iter().find(|(name, _)| name.as_str() == "cores").map_or(0, |(_, own)| *own);
+        cores.saturating_sub(own)
+    }
+
     /// How many processes with a block cache of GDAL's run at once: this one, worker processes, programs.
     pub fn gdal_processes(&self) -> u64 {
         let beside = self.stages.iter().filter(|stage| stage.has_processes());

@@ -162,6 +162,26 @@ impl StageClient {
         head
     }
 
+    /// The size of an object of any kind, by one small read, or from memory; `None` where the server does not tell. An object
+    /// that ends within that read is remembered whole, so that it is not asked for again.
+    ///
+    /// # Errors
+    /// The object cannot be read.
+    pub async fn size_of(&self, url: &Url) -> Result<Option<u64>, RequestError> {
+        if let Some(head) = self.known_head(url) {
+            return Ok(head.version.size);
+        }
+        let limit = self.options().prefix;
+        let prefix = self.perform(&Ask::object(url, Some(0..limit), None), &mut Beginning { limit }).await?;
+        let head = Head::of(url, &prefix);
+        let size = head.version.size;
+        if head.is_whole {
+            self.heads().replace(url, &Arc::new(head));
+            self.heads().shrink(self.options().remembered);
+        }
+        Ok(size)
+    }
+
     /// What is remembered of an object; nothing is asked.
     pub fn known_head(&self, url: &Url) -> Option<Arc<Head>> {
         self.heads().known(url)

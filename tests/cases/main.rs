@@ -12,8 +12,10 @@
 
 mod bench;
 mod copies;
+mod data;
 mod files;
 mod groups;
+mod jobs;
 mod pixels;
 mod requests;
 mod tables;

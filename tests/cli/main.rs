@@ -4,12 +4,15 @@
 
 mod bad_input;
 mod catalogue;
+mod chunks;
 mod diagnostics;
 mod grouped;
 mod interrupted;
 mod job;
+mod late_headers;
 mod limits;
 mod outputs;
+mod pictures;
 mod rasters;
 mod rates;
 mod record;
@@ -23,4 +26,5 @@ mod server;
 mod shown;
 mod swept;
 mod tabled;
+mod timeouts;
 mod windowed;

@@ -17,7 +17,7 @@ use crate::raster::tiff::{Compression, Format, Overviews, Predictor, Reduction, 
 ///
 /// Kept are the georeference, band names, units, scale and offset, colour tables (of a single `uint8` or `uint16` band),
 /// class names (as `CATEGORY_n` tags of the band), and tags of the file and of bands; not kept are statistics and what
-/// describes another file's structure. Three `uint8` bands are marked as red, green and blue.
+/// describes another file's structure. Three `uint8` bands are marked as red, green and blue, and an alpha band as such.
 ///
 /// Missing pixels are marked by one value in all bands. For floats that is the first declared nodata, else NaN; for
 /// integers the nodata of the first band that may miss pixels. Integers without a nodata get an internal mask, and then

@@ -73,6 +73,9 @@ pub(crate) struct Fullest {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ProgramsUsage {
     pub(crate) most: u64,
+    /// Programs × seconds, and of these, in which they computed or waited for a processor.
+    pub(crate) running: f64,
+    pub(crate) runnable: f64,
     pub(crate) peak: u64,
     pub(crate) largest: u64,
 }
@@ -81,7 +84,7 @@ pub(crate) struct ProgramsUsage {
 pub(super) struct Moment {
     pub(super) at: f64,
     pub(super) is_listing: bool,
-    /// Items that have ended.
+    /// Pieces of work that have ended.
     pub(super) ended: u64,
 }
 
@@ -124,6 +127,8 @@ impl Usage {
         self.resident_at_first.get_or_insert(sample.resident);
         let programs = &mut self.programs;
         programs.most = programs.most.max(sample.programs.running);
+        programs.running += sample.programs.running as f64 * seconds;
+        programs.runnable += sample.programs.runnable as f64 * seconds;
         programs.peak = programs.peak.max(sample.programs.resident);
         programs.largest = programs.largest.max(sample.programs.largest);
         if sample.items > 0 && sample.items >= self.fullest.items {
@@ -147,6 +152,19 @@ impl Usage {
         for (name, usage) in &other.resources {
             self.resources.entry(name.clone()).or_default().merge(usage);
         }
+        for (name, usage) in &other.queues {
+            self.queues.entry(name.clone()).or_default().merge(usage);
+        }
+        if other.fullest.items > self.fullest.items {
+            self.fullest = other.fullest;
+            self.resident_at_first = other.resident_at_first;
+        }
+        let (mine, theirs) = (&mut self.programs, &other.programs);
+        mine.most = mine.most.max(theirs.most);
+        mine.running += theirs.running;
+        mine.runnable += theirs.runnable;
+        mine.peak = mine.peak.max(theirs.peak);
+        mine.largest = mine.largest.max(theirs.largest);
     }
 
     /// This part of the time, 0 to 1.
@@ -174,6 +192,15 @@ impl ResourceUsage {
         self.waited_for += other.waited_for;
         self.binding += other.binding;
         self.limit = other.limit;
+    }
+}
+
+impl QueueUsage {
+    fn merge(&mut self, other: &Self) {
+        self.depth += other.depth;
+        self.filled += other.filled;
+        self.full += other.full;
+        self.places = other.places;
     }
 }
 
