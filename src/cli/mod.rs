@@ -4,7 +4,10 @@
 
 mod arguments;
 pub mod check;
+pub mod diff;
 mod exit;
+mod foresight;
+pub mod graph;
 mod init;
 mod log;
 mod ops;
@@ -24,7 +27,10 @@ use std::process::ExitCode;
 
 pub use exit::Exit;
 pub use pipeline_file::PipelineFile;
-pub use request::{CheckRequest, PlanRequest, Request, RunRequest, Verbosity};
+pub use request::{
+    CheckRequest, DiffFormat, DiffRequest, GraphFormat, GraphRequest, Inputs, Makes, PlanFormat, PlanRequest,
+    Request, RunRequest, Verbosity,
+};
 
 /// Reads the arguments, does what they ask, and says how it went.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -39,10 +45,12 @@ fn execute(request: Request) -> Exit {
     match request {
         Request::Run(request) => run::run(&request),
         Request::Plan(request) => plan::plan(&request),
+        Request::Diff(request) => diff::diff(&request),
+        Request::Graph(request) => graph::graph(&request),
         Request::Check(request) => check::check(&request),
         Request::Schema => schema::print(),
         Request::Ops { name } => ops::print(name.as_deref()),
-        Request::Init { path } => init::init(&path),
+        Request::Init { path, inputs, makes } => init::init(&path, inputs, makes),
         Request::Completions { shell } => shell::print_completions(shell),
         Request::Man => shell::print_manual(),
         Request::Worker => worker::work(),

@@ -7,6 +7,7 @@
 mod attempt;
 mod contexts;
 mod fingerprint;
+mod foresight;
 mod gate;
 mod headers;
 mod isolation;
@@ -39,6 +40,7 @@ use crate::remote::{Client, StageSettings};
 use crate::resources::Bytes;
 
 pub use fingerprint::{Fingerprint, Manifests};
+pub use foresight::{Fate, Foreseen, Prospect, foresee};
 pub use isolation::{Greeting, WorkerCommand, serve};
 pub use pools::RememberedLimits;
 pub use remember::{Ask, Memory};

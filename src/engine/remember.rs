@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::contract::{Commits, Failure, Intended};
 use crate::engine::Fingerprint;
+use crate::engine::foresight::Foresight;
 use crate::ids::{ItemId, ResourceName, StageName};
 use crate::ledger::{
     Beginning, Intent, Ledger, LedgerError, PastFailure, Snapshot, Standing, Verdict, standing_of_file,
@@ -46,6 +47,8 @@ pub struct Memory {
     fingerprints: Mutex<HashMap<ItemId, Arc<str>>>,
     /// What is told as soon as the ledger has room.
     late: TaskTracker,
+    /// Takes every verdict in, in place of a run.
+    foresight: Option<Arc<Foresight>>,
 }
 
 impl Memory {
@@ -58,6 +61,17 @@ impl Memory {
     pub fn recollect(ledger: Ledger, earlier: Snapshot, ask: Ask, outputs: Option<u32>) -> Self {
         let standing = look_at_files(&earlier);
         Self { ledger: Some(ledger), earlier, standing, ask, outputs, ..Self::default() }
+    }
+
+    /// Judges items by what earlier runs left, and remembers nothing. Blocks while it looks at files.
+    pub(crate) fn foreseeing(earlier: Snapshot, foresight: Arc<Foresight>) -> Self {
+        let standing = look_at_files(&earlier);
+        Self { earlier, standing, foresight: Some(foresight), ..Self::default() }
+    }
+
+    /// Who takes the verdicts in, where nothing is run.
+    pub(crate) fn foresight(&self) -> Option<&Foresight> {
+        self.foresight.as_deref()
     }
 
     /// Where an adaptive limit stood at the end of the last run.
@@ -76,7 +90,7 @@ impl Memory {
             }
             Ask::Failed | Ask::Missing => {}
         }
-        match verdict(entry, &fingerprint.hash, &fingerprint.manifest, |place| self.standing_at(place)) {
+        match self.verdict_of(item, fingerprint) {
             Verdict::Done => Some("it is done".into()),
             Verdict::Adopt => {
                 self.tell(item.clone(), |ledger, item| async move { ledger.adopt(item).await }.boxed());
@@ -84,6 +98,12 @@ impl Memory {
             }
             Verdict::Redo { .. } => None,
         }
+    }
+
+    /// What is to be done for an item, whatever was asked for.
+    pub(crate) fn verdict_of(&self, item: &ItemId, fingerprint: &Fingerprint) -> Verdict {
+        let entry = self.earlier.entries.get(item);
+        verdict(entry, &fingerprint.hash, &fingerprint.manifest, |place| self.standing_at(place))
     }
 
     fn standing_at(&self, place: &str) -> Standing {
@@ -107,6 +127,9 @@ impl Memory {
 
     /// An item failed.
     pub(crate) fn on_failed(&self, item: &ItemId, stage: &StageName, failure: &Failure) {
+        if let Some(foresight) = &self.foresight {
+            foresight.on_failed(item, stage, failure);
+        }
         self.lock_fingerprints().remove(item);
         let failure =
             PastFailure { stage: stage.clone(), class: failure.class, message: failure.message.clone() };

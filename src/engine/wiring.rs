@@ -175,6 +175,8 @@ fn start(
             let completed = completed[&index].clone();
             tasks.spawn(join::assemble(shared, index, op, intake, outlets, completed));
         }
+        // Its file would be written though nothing came.
+        Kind::Gather(_) if shared.remembers.foresight().is_some() => {}
         Kind::Gather(op) => drop(tasks.spawn(join::gather(shared, index, op, intake, outlets))),
     }
 }

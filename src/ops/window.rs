@@ -49,7 +49,7 @@ fn compile(value: &Value, environment: &Environment) -> Result<Arc<dyn Op>, Vec<
     let cut = match (options.size, options.grid) {
         (Some(size), None) if size.value < 16 => {
             let message = format!("a window is 16 pixels or more, found {}", size.value);
-            return Err(vec![Fault::error(codes::WRONG_TYPE, size.span, message)]);
+            return Err(vec![Fault::error(codes::OUT_OF_RANGE, size.span, message)]);
         }
         (Some(size), None) => Cut::Squares(size.value),
         (None, Some(name)) => tiles(&name, environment)?,

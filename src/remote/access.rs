@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;
 
+use super::codes::{ACCESS_HEADER, ACCESS_PREFIX, ACCESS_SIGN};
 use crate::config::{Access, Fault, Span, Spanned, from_value};
 use crate::units::TimeSpan;
 
@@ -151,7 +152,7 @@ fn check_prefix(prefix: &Spanned<String>, faults: &mut Vec<Fault>) -> Option<Url
     let parsed = Url::parse(prefix).ok().filter(|url| url.has_host() && SCHEMES.contains(&url.scheme()));
     if parsed.is_none() {
         let message = format!("`{}` is not the beginning of an address", prefix.value);
-        let fault = Fault::error("access-prefix", prefix.span.clone(), message);
+        let fault = Fault::error(ACCESS_PREFIX, prefix.span.clone(), message);
         faults.push(fault.help("write scheme and host, such as `https://data.example` or `s3://bucket`"));
     }
     parsed
@@ -162,7 +163,7 @@ fn check_headers(headers: &BTreeMap<String, String>, span: &Span, faults: &mut V
     for (name, value) in headers {
         let (Ok(name), Ok(mut value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value)) else {
             let message = format!("header `{name}` has a name or a value that HTTP does not allow");
-            faults.push(Fault::error("access-header", span.clone(), message));
+            faults.push(Fault::error(ACCESS_HEADER, span.clone(), message));
             continue;
         };
         value.set_sensitive(true);
@@ -175,7 +176,7 @@ fn check_sign(sign: &SignOptions, span: &Span, faults: &mut Vec<Fault>) -> Optio
     let is_address = Url::parse(&sign.url).is_ok_and(|url| url.has_host());
     if !is_address || !sign.url.contains("{href}") {
         let message = format!("`{}` is not an address with `{{href}}` in it", sign.url);
-        faults.push(Fault::error("access-sign", span.clone(), message));
+        faults.push(Fault::error(ACCESS_SIGN, span.clone(), message));
         return None;
     }
     Some(Sign { url: sign.url.clone(), valid: sign.valid.0 })

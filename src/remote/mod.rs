@@ -7,6 +7,7 @@
 mod access;
 mod body;
 mod client;
+pub mod codes;
 mod error;
 mod exchange;
 mod gate;

@@ -14,6 +14,7 @@ mod bench;
 mod copies;
 mod files;
 mod groups;
+mod jobs;
 mod pixels;
 mod requests;
 mod tables;

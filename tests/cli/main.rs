@@ -9,6 +9,7 @@ mod interrupted;
 mod job;
 mod limits;
 mod outputs;
+mod planned;
 mod rasters;
 mod record;
 mod resume;
