@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what cannot be")]
 #![allow(clippy::disallowed_methods, reason = "how many shapes are taken comes from outside")]
+#![allow(clippy::print_stdout, reason = "the measured ratios are what a reader of the test's output wants")]
 
 use std::fs::{self, File};
 use std::path::Path;

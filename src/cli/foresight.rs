@@ -1,11 +1,12 @@
 //! What a run would find to do: the items of a plan, judged by its ledger. Nothing is run and nothing is written.
 
+use crate::cli::client;
 use crate::config::AsWritten;
 use crate::engine::{self, Foreseen};
 use crate::ledger::Snapshot;
 use crate::plan::Plan;
 use crate::raster;
-use crate::remote::{AccessRules, Client, ClientOptions, parse_raster_header};
+use crate::remote::{Client, StageSettings};
 
 /// Whether servers are asked for what a pipeline is to work on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,15 +27,20 @@ pub(super) fn foresee(
     requests: Requests,
     earlier: Snapshot,
 ) -> Result<Foreseen, String> {
-    let access = AccessRules::compile(&written.access).map_err(|_| "the access rules do not hold")?;
     let client = match requests {
-        Requests::Made => Client::new(ClientOptions::default(), access, Some(parse_raster_header())),
+        Requests::Made => client::of(written)?,
         Requests::None => Client::offline(),
     };
     raster::initialise(plan.gdal_share());
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start threads: {error}"))?;
-    let foreseen = runtime.block_on(engine::foresee(plan, client, earlier));
+    let foreseen = runtime.block_on(async {
+        let objects = match requests {
+            Requests::Made => engine::of_objects(&client.for_stage(StageSettings::default()), &earlier).await,
+            Requests::None => engine::unasked_objects(&earlier),
+        };
+        engine::foresee(plan, client, earlier, objects).await
+    });
     runtime.shutdown_background();
     Ok(foreseen)
 }

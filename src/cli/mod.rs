@@ -4,11 +4,13 @@
 
 mod arguments;
 pub mod check;
+mod client;
 pub mod diff;
 mod exit;
 mod foresight;
 pub mod graph;
 mod init;
+mod limits;
 mod log;
 mod ops;
 mod output;
@@ -16,10 +18,12 @@ mod pipeline_file;
 pub mod plan;
 mod planned;
 pub mod render;
+pub mod report;
 mod request;
 pub mod run;
 pub mod schema;
 mod shell;
+pub mod sweep;
 mod worker;
 
 use std::ffi::OsString;
@@ -29,7 +33,7 @@ pub use exit::Exit;
 pub use pipeline_file::PipelineFile;
 pub use request::{
     CheckRequest, DiffFormat, DiffRequest, GraphFormat, GraphRequest, Inputs, Makes, PlanFormat, PlanRequest,
-    Request, RunRequest, Verbosity,
+    ReportFormat, ReportRequest, Request, RunRequest, SchemaOf, SweepRequest, Verbosity,
 };
 
 /// Reads the arguments, does what they ask, and says how it went.
@@ -48,7 +52,9 @@ fn execute(request: Request) -> Exit {
         Request::Diff(request) => diff::diff(&request),
         Request::Graph(request) => graph::graph(&request),
         Request::Check(request) => check::check(&request),
-        Request::Schema => schema::print(),
+        Request::Report(request) => report::report(&request),
+        Request::Sweep(request) => sweep::sweep(&request),
+        Request::Schema { of } => schema::print(of),
         Request::Ops { name } => ops::print(name.as_deref()),
         Request::Init { path, inputs, makes } => init::init(&path, inputs, makes),
         Request::Completions { shell } => shell::print_completions(shell),

@@ -127,6 +127,11 @@ pub trait Op: Send + Sync + 'static {
         Ok(Vec::new())
     }
 
+    /// The places of final files as the pipeline writes them, with the names that are filled for each item.
+    fn places(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// How many files every item leaves under final names here.
     fn files_made(&self) -> u32 {
         0

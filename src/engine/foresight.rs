@@ -3,10 +3,10 @@
 //! The sources, conditions and groups are those of the run, under the same resources, so a plan names the very items that
 //! a run would. No pixel is fetched and nothing is written.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::standing::Standings;
 use super::{Memory, Services, Stop, StopReason};
 use crate::contract::{Failure, Item, Location};
 use crate::events::Emitter;
@@ -33,8 +33,8 @@ pub struct Prospect {
     pub fate: Fate,
     /// The final files that stages would write for it, where that is known without its headers.
     pub outputs: Vec<(StageName, Location)>,
-    /// The local files that it is made from.
-    pub inputs: Arc<[PathBuf]>,
+    /// The files that it is made from.
+    pub inputs: Arc<[Location]>,
 }
 
 /// What would be done for an item, each with the reason as a fragment.
@@ -50,15 +50,16 @@ pub enum Fate {
     Fail(StageName, String),
 }
 
-/// Lists what a plan would work on, and judges every item by what an earlier run left.
-pub async fn foresee(plan: &Plan, client: Client, earlier: Snapshot) -> Foreseen {
+/// Lists what a plan would work on, and judges every item by what an earlier run left; `objects` is what is known of its
+/// objects in stores.
+pub async fn foresee(plan: &Plan, client: Client, earlier: Snapshot, objects: Standings) -> Foreseen {
     let mut plan = plan.clone();
     plan.run.max_failures = None;
     let foresight = Arc::new(Foresight::default());
     let services = Services {
         emitter: Emitter::default(),
         client,
-        memory: Arc::new(Memory::foreseeing(earlier, foresight.clone())),
+        memory: Arc::new(Memory::foreseeing(earlier, objects, foresight.clone())),
         stop: Stop::default(),
         workers: None,
         sample_every: Duration::MAX,

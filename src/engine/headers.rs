@@ -11,7 +11,6 @@ use crate::engine::path::PathFailure;
 use crate::engine::run::Shared;
 use crate::plan::StagePlan;
 use crate::raster::Header;
-use crate::remote::RequestError;
 
 /// The form of an item's files, as far as the stages behind the gate ask for it.
 ///
@@ -112,6 +111,7 @@ async fn probe(
         is_local: true,
         header: None,
         prefix: None,
+        foreseen: None,
     };
     match &asset.location {
         Location::Local(path) if wish.headers => {
@@ -126,7 +126,7 @@ async fn probe(
             let client = shared.client_of(wish.stage, &item.id);
             shape.is_local = false;
             if wish.headers {
-                let head = client.head(url).await.map_err(|error| failure_of(&error))?;
+                let head = client.head(url).await?;
                 shape.size = head.version.size;
                 shape.prefix = Some(Arc::new(head.bytes.clone()));
                 shape.header.clone_from(&head.header);
@@ -136,8 +136,4 @@ async fn probe(
         Location::Remote(_) => shape.is_local = false,
     }
     Ok(shape)
-}
-
-fn failure_of(error: &RequestError) -> Failure {
-    Failure { class: error.class(), retry_after: error.retry_after(), message: error.to_string() }
 }

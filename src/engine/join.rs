@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::contract::blocking;
 use crate::contract::{Assemble, Assembly, Failure, Gather, Item, Payload};
-use crate::engine::attempt::{Attempt, persist};
+use crate::engine::attempt::{Attempt, Yield, persist};
 use crate::engine::contexts;
 use crate::engine::journey::{Ending, Journey, Parcel};
 use crate::engine::outlets::Outlets;
@@ -119,7 +119,7 @@ async fn add(shared: &Arc<Shared>, stage: usize, op: &Arc<dyn Assemble>, parents
                 assembly.add(item, &context)
             })
             .await?;
-            Ok(((), 0))
+            Ok(((), Yield::NOTHING))
         }
     });
     if let Err(failure) = added.await {
@@ -131,10 +131,11 @@ async fn add(shared: &Arc<Shared>, stage: usize, op: &Arc<dyn Assemble>, parents
 fn assembly_of(parents: &Parents, parcel: &Parcel) -> AssemblySlot {
     let parent = parcel.item.reported_id().clone();
     let mut parents = parents.lock().unwrap_or_else(PoisonError::into_inner);
+    let id = parent.clone();
     let pending = parents.entry(parent).or_insert_with(|| Pending {
         assembly: Arc::default(),
         journey: parcel.journey.clone(),
-        item: Item { payload: Payload::Assets(Vec::new()), ..parcel.item.clone() },
+        item: Item { id, payload: Payload::Assets(Vec::new()), ..parcel.item.clone() },
     });
     pending.assembly.clone()
 }
@@ -171,8 +172,8 @@ async fn finish(shared: &Arc<Shared>, stage: usize, parents: &Parents, parent: &
         async move {
             let finish = move || assembly.ok_or_else(Failure::cancelled)?.finish(&context);
             let item = blocking::run(&cancel, leases, finish).await?;
-            let bytes = item.payload.held();
-            Ok((item, bytes))
+            let made = Yield::one(item.payload.held());
+            Ok((item, made))
         }
     });
     match finished.await {
@@ -224,7 +225,7 @@ async fn keep(
             let rows = rows.await?;
             drop(attempt);
             shared.remembers.keep_rows(&plan.name, &parcel.item, &rows).await?;
-            Ok(((), 0))
+            Ok(((), Yield::NOTHING))
         }
     })
     .await
@@ -252,7 +253,8 @@ async fn write(
         async move {
             let item = written.await?;
             drop(attempt);
-            Ok((item, 0))
+            let made = item.as_ref().map_or(Yield::NOTHING, |item| Yield::one(item.payload.held()));
+            Ok((item, made))
         }
     });
     if let Some(item) = written.await? {

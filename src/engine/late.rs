@@ -67,7 +67,8 @@ fn form_of(item: &Item, wanted: Option<&[String]>) -> Result<Shape, Failure> {
         if is_wanted(name) {
             let is_local = matches!(source, Some(Source::Local(_)));
             let header = source.map(header_of).transpose()?.flatten();
-            assets.push(AssetShape { member, name: name.clone(), size, is_local, header, prefix: None });
+            let name = name.clone();
+            assets.push(AssetShape { member, name, size, is_local, header, prefix: None, foreseen: None });
         }
         Ok::<(), Failure>(())
     };

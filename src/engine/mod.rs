@@ -23,6 +23,7 @@ mod rows;
 mod run;
 mod source;
 mod stage;
+mod standing;
 mod stop;
 mod watch;
 mod wiring;
@@ -32,6 +33,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use crate::events::Emitter;
 use crate::ids::ResourceName;
@@ -44,6 +46,7 @@ pub use foresight::{Fate, Foreseen, Prospect, foresee};
 pub use isolation::{Greeting, WorkerCommand, serve};
 pub use pools::RememberedLimits;
 pub use remember::{Ask, Memory};
+pub use standing::{Standings, of_objects, unasked_objects};
 pub use stop::{Stop, StopReason};
 
 use run::{Progress, Shared, Tally};
@@ -90,9 +93,11 @@ pub async fn run(plan: Arc<Plan>, services: Services) -> Outcome {
     let shared = share(&plan, &services);
     let mut tasks = JoinSet::new();
     let gauges = wiring::spawn(&shared, &mut tasks);
-    let mut watchers = JoinSet::new();
+    let (mut watchers, mut sampler) = (JoinSet::new(), JoinSet::new());
+    let ended = CancellationToken::new();
     if services.emitter.is_heard() {
-        watchers.spawn(watch::sample(shared.clone(), gauges.clone(), services.sample_every));
+        let ended = ended.clone();
+        sampler.spawn(watch::sample(shared.clone(), gauges.clone(), services.sample_every, ended));
     }
     watchers.spawn(watch::stopping(shared.clone()));
     watchers.spawn(watch::stalls(shared.clone(), gauges, services.stall_after));
@@ -102,6 +107,8 @@ pub async fn run(plan: Arc<Plan>, services: Services) -> Outcome {
         }
     }
     watchers.shutdown().await;
+    ended.cancel();
+    drop(sampler.join_all().await);
     outcome(&shared, &plan)
 }
 

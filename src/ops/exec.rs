@@ -101,6 +101,7 @@ impl Op for Exec {
             is_local: true,
             header: None,
             prefix: None,
+            foreseen: None,
         };
         Ok(Shape { assets: self.0.output_names().map(shape).collect(), ..Shape::default() })
     }
@@ -120,6 +121,10 @@ impl Op for Exec {
 
     fn outputs(&self, item: &Item) -> Result<Vec<Location>, Failure> {
         Ok(self.0.targets(item)?.into_iter().map(Location::Local).collect())
+    }
+
+    fn places(&self) -> Vec<String> {
+        self.0.places()
     }
 
     fn files_made(&self) -> u32 {

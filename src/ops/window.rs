@@ -36,8 +36,8 @@ pub(super) const ENTRY: OpEntry = OpEntry {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct WindowOptions {
-    /// The edge of a window in pixels, 16 or more; a multiple of the file's block size reads every block once.
-    #[schemars(range(min = 16))]
+    /// The edge of a window in pixels, 1 or more; a multiple of the file's block size reads every block once.
+    #[schemars(range(min = 1))]
     size: Option<Spanned<u64>>,
     /// The name of a grid of `[grids]` with a `tile`: its tiles are the windows, cut to the item's extent. A `warp` onto the
     /// same grid must follow.
@@ -47,8 +47,8 @@ pub(super) struct WindowOptions {
 fn compile(value: &Value, environment: &Environment) -> Result<Arc<dyn Op>, Vec<Fault>> {
     let options: WindowOptions = from_value(value)?;
     let cut = match (options.size, options.grid) {
-        (Some(size), None) if size.value < 16 => {
-            let message = format!("a window is 16 pixels or more, found {}", size.value);
+        (Some(size), None) if size.value == 0 => {
+            let message = "a window is 1 pixel or more, found 0";
             return Err(vec![Fault::error(codes::OUT_OF_RANGE, size.span, message)]);
         }
         (Some(size), None) => Cut::Squares(size.value),

@@ -42,6 +42,8 @@ pub struct ResourcePlan {
     pub derivation: String,
     /// Whether the pipeline declares it; else it is a default.
     pub is_declared: bool,
+    /// Bytes of memory that one slot was counted for, where the count was derived from memory.
+    pub working_set: Option<u64>,
 }
 
 /// The limit of a resource.

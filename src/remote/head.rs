@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use tokio::sync::OnceCell;
 use url::Url;
 
-use super::body::{Beginning, Part, Prefix};
+use super::body::{Beginning, Prefix};
 use super::exchange::Ask;
 use super::sniff::no_raster;
 use super::version::Version;
@@ -250,16 +250,6 @@ impl StageClient {
             head.add(start, bytes);
         }
         Ok(true)
-    }
-
-    pub(super) async fn part(
-        &self,
-        url: &Url,
-        range: Range<u64>,
-        version: &Version,
-    ) -> Result<Bytes, RequestError> {
-        let ask = Ask::object(url, Some(range.clone()), version.strong_etag());
-        self.perform(&ask, &mut Part { range, version }).await
     }
 }
 

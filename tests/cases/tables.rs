@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value as Json, json};
 
-use crate::bench::{Bench, Run};
+use crate::bench::{Bench, Run, expected};
 
 /// Statistics of one file as JSON lines.
 fn statistics(file: &str) -> Bench {
@@ -90,6 +90,72 @@ fn c40_tiles_that_are_not_there_count_as_nodata_or_zero() {
         let row = &rows(&bench)[0];
         assert_eq!((&row["count"], &row["total"]), (&json!(count), &json!(count + nodata)), "{file}");
         assert_eq!((&row["sum"], &row["mean"]), (&json!(5120.0), &json!(mean)), "{file}");
+    }
+}
+
+/// The row and column of a window count windows, so that the pixel it begins at is twice of each.
+#[test]
+fn c35_windows_at_the_edge_are_narrow_and_nodata_is_left_out() {
+    let bench = Bench::new(
+        r#"
+[stages]
+files   = { list = { uris = ["in/c35_windows.tif"] } }
+windows = { from = "files", window = { size = 2 } }
+bands   = { from = "windows", read = {} }
+rows    = { from = "bands", stats = { statistics = ["count", "total", "sum", "mean", "min", "max"] } }
+table   = { from = "rows", table = { path = "out/rows.jsonl" } }
+"#,
+    );
+    bench.run().expect_exit(0);
+    let got: Vec<Json> = rows(&bench)
+        .iter()
+        .map(|row| {
+            let (valid, total) = (row["count"].as_u64().unwrap(), row["total"].as_u64().unwrap());
+            json!([
+                [row["row"].as_u64().unwrap() * 2, row["col"].as_u64().unwrap() * 2, valid, total - valid],
+                [row["sum"], row["mean"], row["min"], row["max"]],
+            ])
+        })
+        .collect();
+    let expected = &expected("c35")["windows"];
+    let expected: Vec<Json> = expected
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|window| {
+            json!([
+                [window["row_off"], window["col_off"], window["count"], window["nodata"]],
+                [window["sum"], window["mean"], window["min"], window["max"]],
+            ])
+        })
+        .collect();
+    assert_eq!(got, expected);
+}
+
+#[test]
+fn c24_the_footprint_of_a_pole_has_every_longitude() {
+    let bench = Bench::new(
+        r#"
+[stages]
+files   = { list = { uris = ["in/c24_pole.tif"] } }
+bands   = { from = "files", read = {} }
+encoded = { from = "bands", encode = {} }
+written = { from = "encoded", write = { path = "out/{id}.tif" } }
+index   = { from = "written", table = { path = "out/rows.jsonl" } }
+"#,
+    );
+    bench.run().expect_exit(0);
+    let row = &rows(&bench)[0];
+    let footprint = row["footprint"].as_str().unwrap();
+    let numbers: Vec<f64> =
+        footprint.split(|c: char| !"-.0123456789".contains(c)).filter_map(|part| part.parse().ok()).collect();
+    let of = |axis: usize| numbers.iter().skip(axis).step_by(2).copied();
+    let range = |axis| [of(axis).fold(f64::INFINITY, f64::min), of(axis).fold(f64::NEG_INFINITY, f64::max)];
+    let (east, north) = (range(0), range(1));
+    let expected = expected("c24");
+    for (place, got) in [east[0], north[0], east[1], north[1]].into_iter().enumerate() {
+        let bound = expected["bounds"][place].as_f64().unwrap();
+        assert!((got - bound).abs() <= 0.01, "{footprint}: {got} instead of {bound}");
     }
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what cannot be")]
 
 mod bad_input;
+mod catalogue;
 mod diagnostics;
 mod grouped;
 mod interrupted;
@@ -11,10 +12,16 @@ mod limits;
 mod outputs;
 mod planned;
 mod rasters;
+mod rates;
 mod record;
+mod reported;
 mod resume;
 mod scene;
+mod secrets;
 mod served;
 #[path = "../support/server.rs"]
 mod server;
+mod shown;
+mod swept;
 mod tabled;
+mod windowed;

@@ -186,8 +186,8 @@ fn check(case: &Case, bench: &Bench, outcome: &Outcome) {
             Event::StageFinished { .. } | Event::StageFailed { .. } | Event::StageCancelled { .. } => {
                 ended += 1;
             }
-            Event::Sample { resources, .. } => {
-                for sample in resources {
+            Event::Sample(sample) => {
+                for sample in sample.resources {
                     assert!(sample.used <= sample.limit, "{sample:?}");
                 }
             }

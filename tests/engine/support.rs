@@ -274,6 +274,7 @@ impl Bench {
                     limit: *limit,
                     derivation: String::new(),
                     is_declared: true,
+                    working_set: None,
                 })
                 .collect(),
             stages: Vec::new(),

@@ -2,19 +2,19 @@
 
 mod ledger;
 mod listeners;
+pub(in crate::cli) mod metrics;
 mod signals;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::cli::planned::{Named, Planned};
-use crate::cli::{Exit, RunRequest, output, worker};
+use crate::cli::{Exit, RunRequest, client, output, worker};
 use crate::engine::{self, Outcome, Services, Stop, StopReason};
-use crate::events::Event;
-use crate::machine::{Granted, ProcessReading};
+use crate::events::{self, Event};
+use crate::machine::{FamilyReading, Granted, ProcessReading};
 use crate::plan::{self, Plan};
 use crate::raster;
-use crate::remote::{AccessRules, Client, ClientOptions, parse_raster_header};
 
 use listeners::Listeners;
 
@@ -34,7 +34,14 @@ const WAITING_THREADS: usize = 2;
 /// Runs a pipeline.
 pub fn run(request: &RunRequest) -> Exit {
     let named = Named { path: &request.pipeline, sets: &request.sets, machine: request.machine };
-    let Some(planned) = named.plan() else { return Exit::BadInput };
+    let planned = match named.plan_with(&request.limits) {
+        Ok(Some(planned)) => planned,
+        Ok(None) => return Exit::BadInput,
+        Err(message) => {
+            output::complain(&format!("error: {message}"));
+            return Exit::BadInput;
+        }
+    };
     raster::initialise(planned.plan.gdal_share());
     let threads = WAITING_THREADS.min(planned.plan.machine.cores.value as usize);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();
@@ -56,16 +63,15 @@ pub fn run(request: &RunRequest) -> Exit {
 async fn execute(request: &RunRequest, planned: Planned) -> Result<Exit, String> {
     let Planned { written, plan } = planned;
     require_descriptors(&plan.machine.descriptors)?;
-    let access =
-        AccessRules::compile(&written.access).map_err(|_| "the access rules do not hold".to_owned())?;
-    let memory = Arc::new(ledger::open(request, &plan).await?);
-    let listeners = Listeners::new(request, &plan)?;
+    let client = client::of(&written)?;
+    let memory = Arc::new(ledger::open(request, &plan, &client).await?);
+    let listeners = Listeners::new(request, &plan).await?;
     let stop = Stop::default();
     signals::listen(stop.clone(), plan.run.grace);
     let plan = Arc::new(plan);
     let services = Services {
         emitter: listeners.emitter(),
-        client: Client::new(ClientOptions::default(), access, Some(parse_raster_header())),
+        client,
         memory: memory.clone(),
         stop,
         workers: worker::command(&written, &request.sets),
@@ -99,7 +105,7 @@ fn require_descriptors(granted: &Granted) -> Result<(), String> {
 fn started(plan: &Plan) -> Event {
     let run = chrono::Utc::now().format("%Y%m%dT%H%M%SZ").to_string();
     Event::RunStarted {
-        version: 1,
+        version: events::VERSION,
         program: concat!("gisrun ", env!("CARGO_PKG_VERSION")).into(),
         pipeline: plan.pipeline.display().to_string(),
         run,
@@ -118,6 +124,7 @@ fn finished(outcome: &Outcome, plan: &Plan, took: Duration, exit: Exit) -> Event
         peak_resident: ProcessReading::now().peak_resident,
         peak_reserved: outcome.peak_reserved,
         memory_budget: plan.resource(plan::MEMORY).and_then(|memory| memory.limit.capacity()).unwrap_or(0),
+        cpu: FamilyReading::now().cpu_seconds,
     }
 }
 
@@ -125,7 +132,7 @@ fn exit_of(outcome: &Outcome) -> Exit {
     match &outcome.stopped {
         Some(StopReason::Signal(15)) => Exit::Terminated,
         Some(StopReason::Signal(_)) => Exit::Interrupted,
-        Some(StopReason::NoInput(_)) => Exit::BadInput,
+        Some(StopReason::BadInput(_)) => Exit::BadInput,
         Some(StopReason::Aborted(_)) => Exit::Aborted,
         None if outcome.failed > 0 => Exit::ItemsFailed,
         None => Exit::Done,
