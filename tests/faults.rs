@@ -42,7 +42,8 @@ fn sixty_pipelines_are_broken() {
 /// The same faults, as programs and as GitHub get them: one line each, which names the file and a place in it.
 #[test]
 fn every_format_tells_every_fault() {
-    for path in pipelines("faults/broken") {
+    for name in ["access", "everything_at_once", "formulas", "port_mismatch", "unused"] {
+        let path = Path::new(TESTS).join(format!("faults/broken/{name}.toml"));
         let json = text(&check(&path, &["--format", "json"]).stdout);
         let github = text(&check(&path, &["--format", "github"]).stdout);
         let human = text(&check(&path, &[]).stdout);

@@ -145,3 +145,21 @@ fn pipelines() -> Vec<PathBuf> {
     assert!(pipelines.len() >= 2, "{pipelines:?}");
     pipelines
 }
+
+/// What shells complete and the manual shows are the commands that there are.
+#[test]
+fn completions_and_the_man_page_name_every_command() {
+    let gisrun = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_gisrun")).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for arguments in
+        [&["completions", "bash"][..], &["completions", "zsh"], &["completions", "fish"], &["man"]]
+    {
+        let text = gisrun(arguments);
+        for command in ["check", "plan", "diff", "graph", "report", "sweep", "schema", "ops", "init"] {
+            assert!(text.contains(command), "{arguments:?} lacks `{command}`");
+        }
+    }
+}

@@ -96,9 +96,14 @@ pub trait Op: Send + Sync + 'static {
         Ok(Vec::new())
     }
 
-    /// Bytes of memory beside input and output while it works, for windows as given.
+    /// Bytes of memory beside input and output while it works on one core, for windows as given.
     fn scratch(&self, _input: &Shape, _output: &Shape) -> u64 {
         0
+    }
+
+    /// How many idle cores may help it at most, and the bytes of memory that each of them takes beside `scratch`.
+    fn helpers(&self, _input: &Shape, _output: &Shape) -> (u64, u64) {
+        (0, 0)
     }
 
     /// Bytes of the output that are the input's own, or that its bands share: what would be counted twice.
@@ -135,6 +140,17 @@ pub trait Op: Send + Sync + 'static {
     /// How many files every item leaves under final names here.
     fn files_made(&self) -> u32 {
         0
+    }
+
+    /// The same op as it joins the windows of an item, so that its kind is `Assemble`; `None` where it cannot, or where its
+    /// options decide about windows already.
+    fn joining(self: Arc<Self>) -> Option<Arc<dyn Op>> {
+        None
+    }
+
+    /// The same op for items that no stage cut into windows, where its kind is `Assemble`; `None` where it needs windows.
+    fn of_wholes(self: Arc<Self>) -> Option<Arc<dyn Op>> {
+        None
     }
 
     /// How the engine runs it.

@@ -35,6 +35,16 @@ impl SharedFiles {
         cell.get_or_try_init(make).await.cloned()
     }
 
+    /// The file of this name, if it has been made.
+    pub fn get(&self, name: &str) -> Option<Arc<TemporaryFile>> {
+        self.lock().whole.get(name)?.get().cloned()
+    }
+
+    /// What the whole file of a member's asset is called.
+    pub fn name_of(member: usize, asset: &str) -> String {
+        format!("{member}/{asset}")
+    }
+
     /// The shared ranges of the file of this name, made by the first who asks.
     pub fn ranges(&self, name: String, make: impl FnOnce() -> SharedRanges) -> SharedRanges {
         self.lock().ranges.entry(name).or_insert_with(make).clone()
@@ -68,6 +78,8 @@ mod tests {
             assert_eq!(file.expect("made").path, path);
         }
         assert!(path.exists());
+        assert_eq!(windows[1].get("object").map(|file| file.path.clone()), Some(path.clone()));
+        assert!(windows[1].get("another").is_none());
         drop(windows);
         assert!(!path.exists());
     }

@@ -147,6 +147,7 @@ where
     let cancel = attempt.cancel.clone();
     let result = within(stage, &cancel, work(attempt)).await;
     let worked = begun.elapsed().as_secs_f64();
+    shared.tell_overdraft(parcel);
     let (output, made) = result.map_err(|failure| (worked, failure))?;
     shared.emitter.emit(|| Event::StageFinished {
         stage: name.clone(),

@@ -6,6 +6,7 @@
 
 mod attempt;
 mod contexts;
+mod cut;
 mod fingerprint;
 mod foresight;
 mod gate;
@@ -133,6 +134,7 @@ fn share(plan: &Arc<Plan>, services: &Services) -> Arc<Shared> {
         scratch: budget("scratch"),
         unit: pools.unit(plan),
         manifests: fingerprint::Manifests::of_plan(plan),
+        cut_plan: cut::plan_of_windows(plan),
         plan: plan.clone(),
         pools,
         stop,

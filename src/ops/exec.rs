@@ -1,5 +1,6 @@
 //! `exec`: a program of the user's own makes files of an item.
 
+mod guard;
 mod inputs;
 mod options;
 mod outputs;

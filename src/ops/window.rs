@@ -123,7 +123,7 @@ impl Expand for WindowOp {
             return stream::iter([Err(failure)]).boxed();
         };
         let grid = Arc::clone(&member.grid);
-        let shared = SharedFiles::default();
+        let shared = parent.lineage.shared.clone().unwrap_or_default();
         match self.cut.lines(&grid) {
             Ok(lines) => stream::iter(lines.windows())
                 .map(move |(position, window)| Ok(part(&parent, &grid, &shared, position, window)))

@@ -82,6 +82,8 @@ pub struct StagePlan {
     pub op_name: String,
     /// The op.
     pub op: Arc<dyn Op>,
+    /// The op as it joins the windows of an item that the engine cuts because memory cannot hold it whole.
+    pub joining: Option<Arc<dyn Op>>,
     /// The port of its input; `None` for a source.
     pub accepts: Option<Port>,
     /// The port of its output.
@@ -231,6 +233,13 @@ impl Plan {
     pub fn items_in_flight(&self) -> Option<u64> {
         let capacity = |name: &ResourceName| self.resource(name.as_str())?.limit.capacity();
         self.run.unit.iter().filter_map(|(name, amount)| Some(capacity(name)? / amount)).min()
+    }
+
+    /// How many cores may be idle beside those that one piece of a stage's work takes.
+    pub fn idle_cores(&self, stage: &StagePlan) -> u64 {
+        let cores = self.resource("cores").and_then(|cores| cores.limit.capacity()).unwrap_or(0);
+        let own = stage.slots.iter().find(|(name, _)| name.as_str() == "cores").map_or(0, |(_, own)| *own);
+        cores.saturating_sub(own)
     }
 
     /// How many processes with a block cache of GDAL's run at once: this one, worker processes, programs.

@@ -162,6 +162,19 @@ impl StageClient {
         head
     }
 
+    /// The size of an object of any kind, by one request for its first byte, or from memory; `None` where the server does not
+    /// tell.
+    ///
+    /// # Errors
+    /// The object cannot be read.
+    pub async fn size_of(&self, url: &Url) -> Result<Option<u64>, RequestError> {
+        if let Some(head) = self.known_head(url) {
+            return Ok(head.version.size);
+        }
+        let first = Ask::object(url, Some(0..1), None);
+        Ok(self.perform(&first, &mut Beginning { limit: 1 }).await?.version.size)
+    }
+
     /// What is remembered of an object; nothing is asked.
     pub fn known_head(&self, url: &Url) -> Option<Arc<Head>> {
         self.heads().known(url)

@@ -5,6 +5,7 @@
 //! own, so that credentials stay with their prefix and an address that expires is asked for anew.
 
 mod access;
+mod authorize;
 mod body;
 mod client;
 pub mod codes;
@@ -17,6 +18,7 @@ mod object;
 mod off_loop;
 mod pace;
 mod perform;
+mod program;
 mod ranges;
 mod retry;
 mod sign;
@@ -29,7 +31,7 @@ pub(crate) mod scripted;
 #[cfg(test)]
 mod tests;
 
-pub use access::{AccessOptions, AccessRule, AccessRules, SignOptions};
+pub use access::{AccessOptions, AccessRule, AccessRules, AuthOptions, SignOptions};
 pub use body::{Admit, Body, Document, Spill};
 pub use client::{Client, ClientOptions, StageClient, StageSettings};
 pub use error::{RequestError, redacted};

@@ -1,7 +1,5 @@
 //! The same pipeline at several sizes of one resource: the table, and where the curve flattens.
 
-use std::fmt::Write;
-
 use serde::Serialize;
 
 use super::digest::Digest;
@@ -154,9 +152,8 @@ impl Sweep {
             );
         }
         if let (Some(knee), Some(edit)) = (self.knee(), self.edit()) {
-            let _ = writeln!(
-                text,
-                "\nthe knee is at `{}` = {}: larger ones bring less than 10 % more\nunder `[resources]`: {edit}",
+            text += &format!(
+                "\nthe knee is at `{}` = {}: larger ones bring less than 10 % more\nunder `[resources]`: {edit}\n",
                 self.resource, knee.value
             );
         } else {
@@ -224,27 +221,17 @@ impl<'a> Chart<'a> {
     fn marks(&self, at: usize) -> String {
         let point = &self.sweep.points[at];
         let (x, bottom) = (self.x(at), Self::HEIGHT - Self::EDGE);
-        let mut marks: String = point
-            .runs
-            .iter()
-            .map(|run| {
-                format!(
-                    "<circle cx=\"{x:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"#1f6fb2\"/>\n",
-                    self.y(run.items_per_second)
-                )
-            })
-            .collect();
         let label = escaped(&point.value);
-        let _ = writeln!(
-            marks,
-            "<text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{label}</text>",
-            bottom + 20.0
-        );
+        let mut marks =
+            format!("<text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{label}</text>\n", bottom + 20.0);
+        for run in &point.runs {
+            let y = self.y(run.items_per_second);
+            marks += &format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"#1f6fb2\"/>\n");
+        }
         if self.sweep.knee() == Some(point) {
-            let _ = writeln!(
-                marks,
+            marks += &format!(
                 "<path d=\"M{x:.1},{}V{bottom}\" stroke=\"#c2571a\" stroke-dasharray=\"4 3\"/>\n\
-                 <text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\" fill=\"#c2571a\">knee</text>",
+                 <text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\" fill=\"#c2571a\">knee</text>\n",
                 Self::EDGE,
                 Self::EDGE - 6.0
             );

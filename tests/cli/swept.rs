@@ -46,6 +46,22 @@ fn each_size_is_run_afresh_and_what_is_there_stays_as_it_is() {
 }
 
 #[test]
+fn a_ledger_and_scratch_beside_the_pipeline_are_left_alone() {
+    let job = job(3, "out/{id}.tif");
+    let text = std::fs::read_to_string(job.path("job.toml")).unwrap();
+    let run = "[run]\nledger = \"state.sqlite\"\nscratch = \"tmp\"\n[stages]";
+    std::fs::write(job.path("job.toml"), text.replace("[stages]", run)).unwrap();
+    job.run().expect_exit(0);
+    std::fs::write(job.path("tmp/kept"), "of a run that goes on").unwrap();
+    let ledger = std::fs::read(job.path("state.sqlite")).unwrap();
+    let arguments = ["sweep", "job.toml", "--resource", "cores", "--values", "1", "--format", "json"];
+    let sweep: Json = serde_json::from_str(&job.gisrun(&arguments).expect_exit(0).stdout).unwrap();
+    assert!(sweep["points"][0]["runs"][0]["items-per-second"].as_f64().unwrap() > 0.0, "{sweep:#}");
+    assert!(job.path("tmp/kept").exists());
+    assert_eq!(std::fs::read(job.path("state.sqlite")).unwrap(), ledger);
+}
+
+#[test]
 fn the_table_has_a_row_for_each_size() {
     let job = job(2, "out/{id}.tif");
     let arguments =

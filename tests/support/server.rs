@@ -28,6 +28,8 @@ struct State {
     folder: PathBuf,
     traffic: Mutex<Traffic>,
     changed: Condvar,
+    /// Whether it neither knows ranges nor announces lengths.
+    is_plain: bool,
 }
 
 /// What is going on.
@@ -69,10 +71,21 @@ pub(crate) struct Request {
 impl Server {
     /// Serves `folder` on any free port.
     pub(crate) fn start(folder: &Path) -> io::Result<Self> {
+        Self::begin(folder, false)
+    }
+
+    /// As `start`, but ranges are ignored and no length is announced.
+    #[allow(dead_code, reason = "not every test binary has such files")]
+    pub(crate) fn start_plain(folder: &Path) -> io::Result<Self> {
+        Self::begin(folder, true)
+    }
+
+    fn begin(folder: &Path, is_plain: bool) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let state =
-            Arc::new(State { folder: folder.to_owned(), traffic: Mutex::default(), changed: Condvar::new() });
+            State { folder: folder.to_owned(), traffic: Mutex::default(), changed: Condvar::new(), is_plain };
+        let state = Arc::new(state);
         let accepting = state.clone();
         thread::spawn(move || accepting.accept(&listener));
         Ok(Self { address, state })
@@ -212,6 +225,10 @@ impl State {
         let Some(file) = file else {
             return to.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         };
+        if self.is_plain {
+            to.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: image/tiff\r\nConnection: close\r\n\r\n")?;
+            return to.write_all(&file);
+        }
         let size = file.len();
         let (status, part) = match request.range(size) {
             None => ("200 OK".to_owned(), 0..size),

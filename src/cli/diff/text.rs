@@ -87,5 +87,6 @@ fn done(outputs: &Outputs) -> String {
     }
     let named: Vec<String> = outputs.stale.iter().take(NAMED).map(|item| format!("`{item}`")).collect();
     let more = if stale > NAMED { ", …" } else { "" };
-    format!("{done} done in the ledger here, {stale} of them stale: {}{more}", named.join(", "))
+    let already = if outputs.reasons.is_empty() { "stale before this change" } else { "stale" };
+    format!("{done} done in the ledger here, {stale} of them {already}: {}{more}", named.join(", "))
 }

@@ -12,8 +12,8 @@ use super::blocks::Remote;
 use super::foreseen::{is_worth, needs_of};
 use super::{FetchOptions, Mode};
 use crate::contract::{
-    Asset, AssetSet, AssetShape, Blob, BlobSet, Content, Failure, Item, Location, Shape, TemporaryFile,
-    TransferContext,
+    Asset, AssetSet, AssetShape, Blob, BlobSet, Content, Failure, Item, Location, Shape, SharedFiles,
+    TemporaryFile, TransferContext,
 };
 use crate::raster::{BlockNeed, BlockRanges, FileBytes, block_ranges};
 use crate::remote::{Body, Head, RequestError, Spill, off_loop};
@@ -134,7 +134,7 @@ impl Work<'_> {
             return Ok(Content::Memory(Arc::new(head.bytes.clone())));
         }
         if let Some(shared) = &self.item.lineage.shared {
-            let name = format!("{member}/{}", asset.name);
+            let name = SharedFiles::name_of(member, &asset.name);
             return Ok(Content::Scratch(shared.get_or_make(&name, || self.to_scratch(url)).await?));
         }
         let mut admit = |bytes: u64| self.admit(member, asset, bytes);
