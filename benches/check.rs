@@ -100,7 +100,7 @@ fn cpu_of(mut command: Command) -> Duration {
     for _ in 0..RUNS {
         assert!(command.status().unwrap().success());
     }
-    (children() - before) / RUNS
+    children().saturating_sub(before) / RUNS
 }
 
 /// Ticks of a clock that `/proc` counts in: `USER_HZ`.

@@ -85,28 +85,33 @@ fn layers(depths: &[usize], ways: &[Vec<Thing>]) -> Vec<Vec<Thing>> {
 
 /// Each layer in the order of the mean place of what leads to it, then of what it leads to, in turn.
 fn ordered(mut layers: Vec<Vec<Thing>>, ways: &[Vec<Thing>]) -> Vec<Vec<Thing>> {
-    let steps: Vec<(Thing, Thing)> =
-        ways.iter().flat_map(|way| way.windows(2).map(|pair| (pair[0], pair[1]))).collect();
+    let down: Vec<Step> = ways.iter().flat_map(|way| way.windows(2).map(|pair| (pair[0], pair[1]))).collect();
+    let up: Vec<Step> = down.iter().map(|(from, to)| (*to, *from)).collect();
     for sweep in 0..SWEEPS {
-        let is_down = sweep % 2 == 0;
-        for step in 1..layers.len() {
-            let layer = if is_down { step } else { layers.len() - 1 - step };
-            let beside = layers[if is_down { layer - 1 } else { layer + 1 }].clone();
-            let neighbour = |(from, to): &(Thing, Thing), thing: Thing| match is_down {
-                true => (*to == thing).then_some(*from),
-                false => (*from == thing).then_some(*to),
+        for depth in 1..layers.len() {
+            let (before, layer, steps) = match sweep % 2 {
+                0 => (depth - 1, depth, &down),
+                _ => (layers.len() - depth, layers.len() - 1 - depth, &up),
             };
-            let mut ranked: Vec<(f64, Thing)> = Vec::new();
-            for (own, thing) in layers[layer].iter().enumerate() {
-                let places = steps.iter().filter_map(|pair| neighbour(pair, *thing));
-                let places: Vec<usize> =
-                    places.filter_map(|other| beside.iter().position(|it| *it == other)).collect();
-                let mean = places.iter().sum::<usize>() as f64 / places.len().max(1) as f64;
-                ranked.push((if places.is_empty() { own as f64 } else { mean }, *thing));
-            }
-            ranked.sort_by(|one, other| one.0.total_cmp(&other.0));
-            layers[layer] = ranked.into_iter().map(|(_, thing)| thing).collect();
+            layers[layer] = by_neighbours(&layers[layer], &layers[before], steps);
         }
     }
     layers
+}
+
+/// From a thing of one layer to one of the next.
+type Step = (Thing, Thing);
+
+/// A layer in the order of the mean places of what leads to each thing of it; what nothing leads to keeps its own.
+fn by_neighbours(layer: &[Thing], before: &[Thing], steps: &[Step]) -> Vec<Thing> {
+    let place = |thing: &Thing| before.iter().position(|other| other == thing);
+    let mean = |own: usize, thing: &Thing| {
+        let leading = steps.iter().filter(|(_, to)| to == thing);
+        let places: Vec<usize> = leading.filter_map(|(from, _)| place(from)).collect();
+        if places.is_empty() { own as f64 } else { places.iter().sum::<usize>() as f64 / places.len() as f64 }
+    };
+    let mut ranked: Vec<(f64, Thing)> =
+        layer.iter().enumerate().map(|(own, thing)| (mean(own, thing), *thing)).collect();
+    ranked.sort_by(|one, other| one.0.total_cmp(&other.0));
+    ranked.into_iter().map(|(_, thing)| thing).collect()
 }
