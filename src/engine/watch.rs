@@ -58,6 +58,7 @@ impl Sampler {
             items: shared.tally.under_way(),
             programs: ProgramsSample {
                 running: family.programs,
+                runnable: family.runnable_programs,
                 resident: family.programs_resident,
                 largest: family.largest_program,
             },

@@ -35,8 +35,10 @@ pub struct Sample {
 /// Programs and workers at one moment. One that lives shorter than the time between two samples may not be seen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramsSample {
-    /// How many run.
+    /// How many there are.
     pub running: u64,
+    /// How many of them compute or wait for a processor at this moment; the others wait for something else.
+    pub runnable: u64,
     /// Bytes of resident memory of all, those that they started included.
     pub resident: u64,
     /// Bytes of resident memory of the largest one, those that it started included.

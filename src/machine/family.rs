@@ -17,6 +17,9 @@ pub struct FamilyReading {
     pub cpu_seconds: f64,
     /// Processes that this one started and that run.
     pub programs: u64,
+    /// Those of them that compute or wait for a processor, themselves or with what they started; the others wait for
+    /// something else.
+    pub runnable_programs: u64,
     /// Bytes of resident memory of these and of what they started.
     pub programs_resident: u64,
     /// The same of the largest one.
@@ -30,6 +33,7 @@ pub struct FamilyReading {
 struct Member {
     cpu: f64,
     resident: u64,
+    is_runnable: bool,
     children: Vec<u32>,
 }
 
@@ -58,23 +62,25 @@ impl FamilyReading {
         let member = reading.add(root, own);
         reading.programs = member.children.len() as u64;
         for child in member.children {
-            let resident = reading.add_tree(root, child);
+            let (resident, is_runnable) = reading.add_tree(root, child);
+            reading.runnable_programs += u64::from(is_runnable);
             reading.programs_resident += resident;
             reading.largest_program = reading.largest_program.max(resident);
         }
         reading
     }
 
-    /// Takes in a process with all below it; their resident memory.
-    fn add_tree(&mut self, root: &Path, first: u32) -> u64 {
-        let (mut ahead, mut seen, mut resident) = (vec![first], 0, 0);
+    /// Takes in a process with all below it; their resident memory, and whether any of them is runnable.
+    fn add_tree(&mut self, root: &Path, first: u32) -> (u64, bool) {
+        let (mut ahead, mut seen, mut resident, mut is_runnable) = (vec![first], 0, 0, false);
         while let Some(process) = ahead.pop().filter(|_| seen < MOST) {
             seen += 1;
             let member = self.add(root, process);
             resident += member.resident;
+            is_runnable |= member.is_runnable;
             ahead.extend(member.children);
         }
-        resident
+        (resident, is_runnable)
     }
 
     fn add(&mut self, root: &Path, process: u32) -> Member {
@@ -84,6 +90,7 @@ impl FamilyReading {
             if let Some(waited) = waited(&folder) {
                 self.starved.insert((process, thread), waited);
             }
+            member.is_runnable |= is_runnable(&folder);
             member.children.extend(children(&folder));
         }
         self.cpu_seconds += member.cpu;
@@ -97,7 +104,7 @@ impl Member {
         let statm = fs::read_to_string(folder.join("statm")).unwrap_or_default();
         let pages: Option<u64> = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok());
         let resident = pages.unwrap_or(0).saturating_mul(rustix::param::page_size() as u64);
-        Self { cpu: cpu_seconds(&stat).unwrap_or(0.0), resident, children: Vec::new() }
+        Self { cpu: cpu_seconds(&stat).unwrap_or(0.0), resident, ..Self::default() }
     }
 }
 
@@ -109,6 +116,12 @@ fn threads(process: &Path) -> impl Iterator<Item = (u32, PathBuf)> {
 /// Nanoseconds that a thread waited for a processor: the second figure of `schedstat`.
 fn waited(thread: &Path) -> Option<u64> {
     fs::read_to_string(thread.join("schedstat")).ok()?.split(' ').nth(1)?.parse().ok()
+}
+
+/// Whether a thread computes or waits for a processor: state `R`, the third field of its `stat`.
+fn is_runnable(thread: &Path) -> bool {
+    let stat = fs::read_to_string(thread.join("stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, after_name)| after_name.starts_with('R'))
 }
 
 fn children(thread: &Path) -> Vec<u32> {
@@ -130,6 +143,8 @@ mod tests {
         fs::write(folder.join("statm"), format!("900 {pages} 3 1 0 5 0")).unwrap();
         fs::write(thread.join("schedstat"), format!("5 {waited} 9\n")).unwrap();
         fs::write(thread.join("children"), children).unwrap();
+        let state = if own == 13 { 'R' } else { 'S' };
+        fs::write(thread.join("stat"), format!("{own} (a ) b) {state} 1 1 1")).unwrap();
     }
 
     #[test]
@@ -143,6 +158,7 @@ mod tests {
         let reading = FamilyReading::under(root.path(), 10);
         assert_eq!(reading.cpu_seconds, 1.75);
         assert_eq!((reading.programs, reading.programs_resident), (2, 14 * page));
+        assert_eq!(reading.runnable_programs, 1, "11, since its child 13 computes");
         assert_eq!(reading.largest_program, 10 * page, "11 with its child 13");
         assert_eq!(reading.starved_since(&FamilyReading::default()), 1.5);
         process(root.path(), 10, 300, 1, 1_250_000_000, "11 ");

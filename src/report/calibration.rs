@@ -143,7 +143,7 @@ mod tests {
 
     fn programs(largest: u64) -> Sample {
         Sample {
-            programs: ProgramsSample { running: 2, resident: 2 * largest, largest },
+            programs: ProgramsSample { running: 2, runnable: 2, resident: 2 * largest, largest },
             ..Sample::default()
         }
     }

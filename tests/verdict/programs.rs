@@ -71,8 +71,8 @@ fn a_budget_for_one_item_at_a_time_is_the_bottleneck() {
 fn scenes_that_keep_the_cores_busy_are_as_fast_as_the_machine() {
     let _alone = alone();
     let job = Job::new("");
-    for number in 0..16 {
-        Scene::meadow_of(1024).write(&job.path(&format!("in/s{number:02}.tif")));
+    for number in 0..12 {
+        Scene::meadow_of(768).write(&job.path(&format!("in/s{number:02}.tif")));
     }
     job.rewrite(
         r#"
@@ -103,4 +103,39 @@ fn a_sweep_of_connections_ends_where_the_service_throttles() {
         sweep["points"].as_array().unwrap().iter().map(|point| point["value"].as_str().unwrap()).collect();
     assert_eq!(sizes, ["1", "2", "4", "8"], "{sweep:#}");
     assert_eq!((&sweep["knee"], &sweep["edit"]), (&"4".into(), &"connections.slots = 4".into()), "{sweep:#}");
+}
+
+/// Forty files, each worked on by a program in this shell's words.
+fn programs(work: &str) -> Job {
+    let job = Job::new(&format!(
+        r#"
+[resources]
+cores.slots = 4
+[stages]
+files = {{ glob = {{ paths = ["in/*.txt"] }} }}
+made = {{ from = "files", exec = {{ command = ["sh", "-c", "{work}; cp $0 $1", "{{input}}", "{{output}}"], outputs = {{ made = "out/{{id}}.txt" }} }} }}
+"#
+    ));
+    std::fs::create_dir(job.path("in")).unwrap();
+    for number in 0..40 {
+        std::fs::write(job.path(&format!("in/f{number:02}.txt")), "words").unwrap();
+    }
+    job
+}
+
+#[test]
+fn programs_that_wait_for_one_lock_are_held_up_by_something_outside_the_limits() {
+    let _alone = alone();
+    let job = programs("flock lock sleep 0.15");
+    job.run().expect_exit(0);
+    expect_only(&job, "job.toml", "serialised", "made");
+}
+
+#[test]
+fn programs_that_compute_are_not() {
+    let _alone = alone();
+    let job = programs("i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done");
+    job.run().expect_exit(0);
+    let (found, report) = findings(&job, "job.toml");
+    assert!(found.iter().all(|(kind, _)| kind != "serialised"), "{report:#}");
 }

@@ -73,6 +73,9 @@ pub(crate) struct Fullest {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ProgramsUsage {
     pub(crate) most: u64,
+    /// Programs × seconds, and of these, in which they computed or waited for a processor.
+    pub(crate) running: f64,
+    pub(crate) runnable: f64,
     pub(crate) peak: u64,
     pub(crate) largest: u64,
 }
@@ -124,6 +127,8 @@ impl Usage {
         self.resident_at_first.get_or_insert(sample.resident);
         let programs = &mut self.programs;
         programs.most = programs.most.max(sample.programs.running);
+        programs.running += sample.programs.running as f64 * seconds;
+        programs.runnable += sample.programs.runnable as f64 * seconds;
         programs.peak = programs.peak.max(sample.programs.resident);
         programs.largest = programs.largest.max(sample.programs.largest);
         if sample.items > 0 && sample.items >= self.fullest.items {
@@ -156,6 +161,8 @@ impl Usage {
         }
         let (mine, theirs) = (&mut self.programs, &other.programs);
         mine.most = mine.most.max(theirs.most);
+        mine.running += theirs.running;
+        mine.runnable += theirs.runnable;
         mine.peak = mine.peak.max(theirs.peak);
         mine.largest = mine.largest.max(theirs.largest);
     }

@@ -137,7 +137,7 @@ function persecond(values) {
   values.forEach((value, step) => sums.push(sums[step] + value));
   return values.map((_, step) => {
     const from = Math.max(0, step - half), to = Math.min(values.length, step + half + 1);
-    return (sums[to] - sums[from]) / ((to - from) * timeline.step);
+    return (sums[to] - sums[from]) / (Math.max(to - from, span) * timeline.step);
   });
 }
 
@@ -155,8 +155,9 @@ function charts() {
     const used = timeline.used[resource.name];
     if (used) put('resources', chart(resource.name, used, amount(resource.kind), { bounds: timeline.limit[resource.name] }));
   }
-  for (const [name, depth] of Object.entries(timeline.queues)) put('queues', chart(`into ${name}`, depth, count));
   const granted = (value) => value > 0 ? timeline.resident.map((it) => it === null ? null : value) : null;
+  for (const { stage, places } of report.queues)
+    put('queues', chart(`into ${stage}`, timeline.queues[stage] || [], count, { bounds: granted(places) }));
   const { process } = report;
   put('process', chart('resident memory', timeline.resident, size, { bounds: granted(process['memory-granted']) }));
   if (timeline.programs.some((value) => value > 0)) put('process', chart('resident memory of programs', timeline.programs, size));

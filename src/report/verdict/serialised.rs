@@ -3,7 +3,7 @@
 use super::bound::Bounds;
 use super::{Finding, Kind, MOSTLY, percent};
 use crate::events::OutlineStage;
-use crate::report::digest::Digest;
+use crate::report::digest::{Digest, ResourceUsage, Usage};
 use crate::units::spoken_time;
 
 /// The part of the held cores that neither computed nor waited for a processor.
@@ -15,9 +15,8 @@ const HELD: f64 = 0.5;
 pub(super) fn behind_cores(digest: &Digest) -> Option<Finding> {
     let usage = &digest.usage;
     let cores = usage.resources.get("cores")?;
-    let active = usage.cpu + usage.starved;
-    let idle = 1.0 - active / cores.held.max(1e-9);
-    if usage.share(cores.binding) < HELD || cores.limit < 2.0 || idle < IDLE {
+    let idleness = Idleness::of(usage, cores);
+    if usage.share(cores.binding) < HELD || cores.limit < 2.0 || idleness.share < IDLE {
         return None;
     }
     let stage = busiest(digest, |stage| !stage.per_request && takes(stage, "cores"))?;
@@ -35,13 +34,7 @@ pub(super) fn behind_cores(digest: &Digest) -> Option<Finding> {
                 cores.limit,
                 percent(usage.share(cores.binding))
             ),
-            format!(
-                "of {} that cores were held, {} were computed and {} waited for a processor: {} were neither",
-                spoken_time(cores.held),
-                spoken_time(usage.cpu),
-                spoken_time(usage.starved),
-                percent(idle)
-            ),
+            idleness.says,
             format!(
                 "`{}` worked on {} at once, for {} each (p50)",
                 stage.name,
@@ -56,6 +49,41 @@ pub(super) fn behind_cores(digest: &Digest) -> Option<Finding> {
         ),
         gain: None,
     })
+}
+
+/// How much of the time in which cores were held nobody computed on them or waited for a processor.
+struct Idleness {
+    /// 0 to 1.
+    share: f64,
+    says: String,
+}
+
+impl Idleness {
+    /// Where programs hold the cores, by what they were seen at: how long one that has ended waited for a processor is
+    /// not known. Elsewhere by the time of all threads.
+    fn of(usage: &Usage, cores: &ResourceUsage) -> Self {
+        let programs = usage.programs;
+        if programs.running > 0.5 * cores.held {
+            // Workers that idle between two items hold no core.
+            let holding = programs.running.min(cores.held);
+            let share = 1.0 - programs.runnable / holding;
+            let says = format!(
+                "programs held cores for {}, and in {} of that they neither computed nor waited for a processor",
+                spoken_time(holding),
+                percent(share)
+            );
+            return Self { share, says };
+        }
+        let share = 1.0 - (usage.cpu + usage.starved) / cores.held.max(1e-9);
+        let says = format!(
+            "of {} that cores were held, {} were computed and {} waited for a processor: {} were neither",
+            spoken_time(cores.held),
+            spoken_time(usage.cpu),
+            spoken_time(usage.starved),
+            percent(share)
+        );
+        Self { share, says }
+    }
 }
 
 /// No resource is at its limit, yet work waits.

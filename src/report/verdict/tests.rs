@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::events::{
-    Event, Outline, OutlineResource, OutlineStage, QueueSample, Record, ResourceSample, Sample, Waits,
+    Event, Outline, OutlineResource, OutlineStage, ProgramsSample, QueueSample, Record, ResourceSample,
+    Sample, Waits,
 };
 
 /// A run of 20 s: in each second ten items are fetched and computed.
@@ -17,6 +18,8 @@ struct Run {
     status: fn(u64) -> u16,
     descriptors: fn(u64) -> u64,
     is_listing: bool,
+    /// Programs, and those of them that compute.
+    programs: (u64, u64),
 }
 
 impl Default for Run {
@@ -33,6 +36,7 @@ impl Default for Run {
             status: |_| 200,
             descriptors: |second| 30 + second % 3,
             is_listing: false,
+            programs: (0, 0),
         }
     }
 }
@@ -93,6 +97,11 @@ impl Run {
             descriptors: (self.descriptors)(second),
             cpu: self.cpu,
             items: 4,
+            programs: ProgramsSample {
+                running: self.programs.0,
+                runnable: self.programs.1,
+                ..ProgramsSample::default()
+            },
             ..Sample::default()
         }
     }
@@ -190,6 +199,17 @@ fn a_rise_that_brings_nothing_is_not_proposed() {
 #[test]
 fn cores_that_are_held_and_do_not_compute_wait_for_something_else() {
     Run { cpu: 0.4, worked: 0.2, ..Run::default() }.expect(Kind::Serialised, "ndvi");
+}
+
+#[test]
+fn programs_that_hold_cores_are_judged_by_what_they_do_and_not_by_time_that_nobody_told() {
+    // Programs that end within a second leave no word of how long they waited for a processor.
+    let short = Run { cpu: 0.4, worked: 0.2, programs: (2, 2), ..Run::default() };
+    assert_eq!(short.judged().findings, []);
+    Run { programs: (2, 0), ..short }.expect(Kind::Serialised, "ndvi");
+    // Two of four workers idle, since there are two cores.
+    let workers = Run { cpu: 0.4, worked: 0.2, programs: (4, 2), ..Run::default() };
+    assert_eq!(workers.judged().findings, []);
 }
 
 #[test]
