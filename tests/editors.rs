@@ -1,12 +1,22 @@
-//! What editors say of the pipelines here: Tombi and Taplo, the two engines that know `#:schema`.
+//! What editors say of the pipelines here and offer in them: Tombi and Taplo, the two engines that know `#:schema`.
 //!
-//! This binary runs only where it is asked for, `cargo test --test editors`, with `tombi` and `taplo` on the path.
+//! This binary runs only where it is asked for, `cargo test --test editors`, with `tombi`, `taplo` and `node` on the path and
+//! NODE_PATH naming a folder with the npm package `@taplo/lsp`, the language server that editors run.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at what cannot be")]
+#![allow(clippy::unwrap_used, unreachable_pub, reason = "a test stops at what cannot be")]
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
+
+#[path = "editors/broken.rs"]
+mod broken;
+#[path = "editors/completions.rs"]
+mod completions;
+#[path = "language/fake_ops.rs"]
+mod fake_ops;
+#[path = "editors/language_server.rs"]
+mod language_server;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 

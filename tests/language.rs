@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use gisrun::cli::render::{Format, render};
 use gisrun::config::{self, Inputs, Loaded, Schema, codes};
-use gisrun::plan;
 
 #[path = "language/fake_ops.rs"]
 mod fake_ops;
@@ -67,26 +66,4 @@ fn pipelines(kind: &str) -> Vec<PathBuf> {
 
 fn stem(path: &Path) -> String {
     path.file_stem().unwrap().to_string_lossy().into_owned()
-}
-
-/// The table of `docs/diagnostics.md` and the codes of the program are the same.
-#[test]
-fn the_documentation_lists_exactly_the_codes_that_exist() {
-    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/diagnostics.md")).unwrap();
-    let documented: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
-    let tables = [codes::ALL, plan::codes::ALL];
-    let declared: Vec<String> = tables
-        .iter()
-        .flat_map(|table| table.iter())
-        .map(|(code, meaning)| format!("| `{code}` | {meaning} |"))
-        .collect();
-    for row in &declared {
-        assert!(documented.contains(&row.as_str()), "docs/diagnostics.md lacks the row\n{row}");
-    }
-    for row in documented {
-        assert!(
-            declared.iter().any(|it| it == row),
-            "docs/diagnostics.md has a row that no code stands for\n{row}"
-        );
-    }
 }

@@ -11,8 +11,8 @@ use clap_complete::Shell;
 use crate::cli::render::Format;
 use crate::cli::run::metrics;
 use crate::cli::{
-    CheckRequest, Exit, PlanRequest, ReportFormat, ReportRequest, Request, RunRequest, SchemaOf,
-    SweepRequest, Verbosity, output,
+    CheckRequest, DiffFormat, DiffRequest, Exit, GraphFormat, GraphRequest, Inputs, Makes, PlanFormat,
+    PlanRequest, ReportFormat, ReportRequest, Request, RunRequest, SchemaOf, SweepRequest, Verbosity, output,
 };
 use crate::config::nearest;
 use crate::machine::Overrides;
@@ -108,6 +108,37 @@ enum Command {
         sets: Sets,
         #[command(flatten)]
         machine: MachineArgument,
+        /// Ask no server: items of remote sources are left out, and no secret is needed
+        #[arg(long)]
+        offline: bool,
+        /// How the plan is written
+        #[arg(long, value_enum, default_value_t)]
+        format: PlanFormat,
+    },
+    /// Tell what a change to a pipeline changes: sizes, stages, options, which outputs become stale
+    Diff {
+        /// The old pipeline, or a git revision of the new one: `main`, `HEAD~1`
+        old: String,
+        /// The new pipeline
+        new: PathBuf,
+        #[command(flatten)]
+        sets: Sets,
+        #[command(flatten)]
+        machine: MachineArgument,
+        /// How the difference is written
+        #[arg(long, value_enum, default_value_t)]
+        format: DiffFormat,
+    },
+    /// Draw the stages of a pipeline
+    Graph {
+        /// The pipeline
+        #[arg(value_name = "FILE")]
+        pipeline: PathBuf,
+        #[command(flatten)]
+        sets: Sets,
+        /// How the stages are drawn
+        #[arg(long, value_enum, default_value_t)]
+        format: GraphFormat,
     },
     /// Say what runs came to, and why they were not faster
     Report {
@@ -168,6 +199,12 @@ enum Command {
         /// The file to write; an existing one is left alone
         #[arg(default_value = "pipeline.toml", value_name = "FILE")]
         path: PathBuf,
+        /// Where the scenes come from
+        #[arg(long, value_enum, default_value_t)]
+        inputs: Inputs,
+        /// What is made of them
+        #[arg(long, value_enum, default_value_t)]
+        makes: Makes,
     },
     /// Print completions for a shell
     Completions {
@@ -219,8 +256,18 @@ impl Command {
                 format,
                 deny_warnings,
             }),
-            Self::Plan { pipeline, sets, machine } => {
-                Request::Plan(PlanRequest { pipeline, sets: sets.sets, machine: machine.machine })
+            Self::Plan { pipeline, sets, machine, offline, format } => Request::Plan(PlanRequest {
+                pipeline,
+                sets: sets.sets,
+                machine: machine.machine,
+                is_offline: offline,
+                format,
+            }),
+            Self::Diff { old, new, sets, machine, format } => {
+                Request::Diff(DiffRequest { old, new, sets: sets.sets, machine: machine.machine, format })
+            }
+            Self::Graph { pipeline, sets, format } => {
+                Request::Graph(GraphRequest { pipeline, sets: sets.sets, format })
             }
             Self::Report { runs, sets, format, html, trace } => {
                 Request::Report(ReportRequest { runs, sets: sets.sets, format, html, trace })
@@ -240,7 +287,7 @@ impl Command {
             }
             Self::Schema { of } => Request::Schema { of },
             Self::Ops { name } => Request::Ops { name },
-            Self::Init { path } => Request::Init { path },
+            Self::Init { path, inputs, makes } => Request::Init { path, inputs, makes },
             Self::Completions { shell } => Request::Completions { shell },
             Self::Man => Request::Man,
             Self::Worker => Request::Worker,

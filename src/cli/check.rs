@@ -1,5 +1,7 @@
 //! `gisrun check FILE…`: every fault of every kind at once.
 
+pub(super) mod collisions;
+
 use std::path::{Path, PathBuf};
 
 use crate::cli::planned::Named;
@@ -20,7 +22,7 @@ pub fn check(request: &CheckRequest) -> Exit {
     let mut tally = Tally::default();
     for path in &paths {
         let named = Named { path, sets: &request.sets, machine: request.machine };
-        let (file, _) = named.resolve(&registry);
+        let (file, _) = named.resolve_with_items(&registry);
         output::print(&file.render(request.format, output::takes_colour()));
         tally.count(&file);
     }

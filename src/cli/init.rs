@@ -1,56 +1,25 @@
 //! `gisrun init FILE`: a pipeline to begin with, and the schema beside it that editors complete it from.
 
+mod starter;
+
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use crate::cli::{Exit, output, schema};
+use crate::cli::{Exit, Inputs, Makes, output, schema};
 use crate::ops;
+
+use starter::starter;
 
 /// Where the schema is written, relative to the pipeline.
 const SCHEMA: &str = "schema/gisrun.schema.json";
 
-/// The pipeline that `init` writes.
-pub(super) const STARTER: &str = r#"#:schema schema/gisrun.schema.json
-
-name = "ndvi"
-description = "The vegetation index of every scene of a folder, as cloud-optimised GeoTIFFs."
-
-# `gisrun pipeline.toml --set 'scenes=other/*.tif'` replaces a parameter.
-[params]
-scenes = { default = "in/*.tif", help = "the files to read" }
-
-# Limits, named after what runs out. Those that are not declared have defaults; `gisrun plan pipeline.toml` shows them.
-[resources]
-cores.slots = "cores - 1"
-memory.bytes = "50%"
-
-# Each stage has common keys (`from`, `uses`, `retry`, …) and exactly one op with its options; `gisrun ops` lists the ops.
-[stages.scenes]
-glob = { paths = ["${scenes}"] }
-
-[stages.bands]
-from = "scenes"
-read = { bands = { red = 3, nir = 4 } }
-
-[stages.ndvi]
-from = "bands"
-calc = { bands = { ndvi = "(nir - red) / (nir + red)" }, dtype = "float32" }
-
-[stages.encoded]
-from = "ndvi"
-encode = { format = "cog" }
-
-[stages.written]
-from = "encoded"
-write = { path = "out/{id}_ndvi.tif" }
-"#;
-
-pub(super) fn init(path: &Path) -> Exit {
+pub(super) fn init(path: &Path, inputs: Inputs, makes: Makes) -> Exit {
     let schema = path.with_file_name(SCHEMA);
-    let written = write_new(path, STARTER)
-        .and_then(|()| write_schema(&schema))
-        .map(|()| format!("wrote `{0}`; next: `gisrun check {0}`", path.display()));
+    let written =
+        write_new(path, &starter(SCHEMA, inputs, makes)).and_then(|()| write_schema(&schema)).map(|()| {
+            format!("wrote `{0}` and `{1}`; next: `gisrun check {0}`", path.display(), schema.display())
+        });
     match written {
         Ok(message) => output::complain(&message),
         Err(message) => {

@@ -4,7 +4,11 @@
 
 mod arguments;
 pub mod check;
+mod client;
+pub mod diff;
 mod exit;
+mod foresight;
+pub mod graph;
 mod init;
 mod limits;
 mod log;
@@ -28,8 +32,8 @@ use std::process::ExitCode;
 pub use exit::Exit;
 pub use pipeline_file::PipelineFile;
 pub use request::{
-    CheckRequest, PlanRequest, ReportFormat, ReportRequest, Request, RunRequest, SchemaOf, SweepRequest,
-    Verbosity,
+    CheckRequest, DiffFormat, DiffRequest, GraphFormat, GraphRequest, Inputs, Makes, PlanFormat, PlanRequest,
+    ReportFormat, ReportRequest, Request, RunRequest, SchemaOf, SweepRequest, Verbosity,
 };
 
 /// Reads the arguments, does what they ask, and says how it went.
@@ -45,12 +49,14 @@ fn execute(request: Request) -> Exit {
     match request {
         Request::Run(request) => run::run(&request),
         Request::Plan(request) => plan::plan(&request),
+        Request::Diff(request) => diff::diff(&request),
+        Request::Graph(request) => graph::graph(&request),
         Request::Check(request) => check::check(&request),
         Request::Report(request) => report::report(&request),
         Request::Sweep(request) => sweep::sweep(&request),
         Request::Schema { of } => schema::print(of),
         Request::Ops { name } => ops::print(name.as_deref()),
-        Request::Init { path } => init::init(&path),
+        Request::Init { path, inputs, makes } => init::init(&path, inputs, makes),
         Request::Completions { shell } => shell::print_completions(shell),
         Request::Man => shell::print_manual(),
         Request::Worker => worker::work(),

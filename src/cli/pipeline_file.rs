@@ -21,17 +21,20 @@ impl PipelineFile {
     /// Reads and loads; a file that cannot be read is a fault like any other.
     pub fn open(path: &Path, sets: &[(String, String)], schema: &Schema) -> Self {
         match read(path) {
-            Ok(text) => {
-                let inputs = Inputs { sets, environment: &environment };
-                let loaded = load(path, &text, &inputs, schema);
-                Self { path: path.to_owned(), text, loaded }
-            }
+            Ok(text) => Self::of_text(path, text, sets, schema),
             Err(fault) => {
                 let mut loaded = Loaded::default();
                 loaded.add(vec![*fault]);
                 Self { path: path.to_owned(), text: String::new(), loaded }
             }
         }
+    }
+
+    /// Loads a text as though it stood in the file.
+    pub fn of_text(path: &Path, text: String, sets: &[(String, String)], schema: &Schema) -> Self {
+        let inputs = Inputs { sets, environment: &environment };
+        let loaded = load(path, &text, &inputs, schema);
+        Self { path: path.to_owned(), text, loaded }
     }
 
     /// The folder that paths in the file are relative to.

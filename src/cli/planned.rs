@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::cli::check::collisions;
 use crate::cli::render::Format;
 use crate::cli::{PipelineFile, limits, output, schema};
 use crate::config::{AsWritten, Severity};
@@ -27,8 +28,43 @@ pub(super) struct Planned {
 impl Named<'_> {
     /// Loads the pipeline and resolves it, every fault in the file's list.
     pub(super) fn resolve(&self, registry: &Registry) -> (PipelineFile, Option<Plan>) {
+        self.resolve_file(PipelineFile::open(self.path, self.sets, &schema::compile(registry)), registry)
+    }
+
+    /// The same, its local items looked at too: outputs that are in each other's way.
+    pub(super) fn resolve_with_items(&self, registry: &Registry) -> (PipelineFile, Option<Plan>) {
+        let (mut file, plan) = self.resolve(registry);
+        if let (Some(written), Some(plan)) = (&file.loaded.pipeline, &plan) {
+            let faults = collisions::faults(written, plan);
+            file.loaded.add(faults);
+        }
+        (file, plan)
+    }
+
+    /// The plan of what stands in the file, or of a text in its place; warnings are not told.
+    ///
+    /// # Errors
+    /// Every fault, rendered, when an error is among them.
+    pub(super) fn plan_quietly(&self, text: Option<String>) -> Result<Planned, String> {
+        let registry = ops::registry();
+        let (file, plan) = match text {
+            None => self.resolve(&registry),
+            Some(text) => {
+                let schema = schema::compile(&registry);
+                self.resolve_file(PipelineFile::of_text(self.path, text, self.sets, &schema), &registry)
+            }
+        };
+        let faults = || file.render(Format::Human, output::error_takes_colour());
+        match (plan, &file.loaded.pipeline) {
+            (Some(plan), Some(written)) if file.loaded.errors() == 0 => {
+                Ok(Planned { written: written.clone(), plan })
+            }
+            _ => Err(faults()),
+        }
+    }
+
+    fn resolve_file(&self, mut file: PipelineFile, registry: &Registry) -> (PipelineFile, Option<Plan>) {
         let machine = self.machine.unwrap_or_default().over(&this_machine());
-        let mut file = PipelineFile::open(self.path, self.sets, &schema::compile(registry));
         let mut plan = None;
         if let Some(written) = &file.loaded.pipeline {
             let (resolved, faults) = plan::resolve(written, registry, &machine);
@@ -63,16 +99,27 @@ impl Named<'_> {
 
     /// The plan to run; every fault is told on standard error, and with an error among them there is none.
     pub(super) fn plan(&self) -> Option<Planned> {
-        let (mut file, plan) = self.resolve(&ops::registry());
+        let (mut file, plan) = self.resolve_with_items(&ops::registry());
         file.loaded.require_values();
-        if !file.loaded.faults.is_empty() {
-            output::complain(file.render(Format::Human, output::error_takes_colour()).trim_end());
-        }
-        if file.loaded.errors() > 0 {
-            return None;
-        }
-        Some(Planned { written: file.loaded.pipeline?, plan: plan? })
+        sound(file, plan)
     }
+
+    /// The same for a command that asks no server: parameters may be without a value.
+    pub(super) fn plan_without_secrets(&self) -> Option<Planned> {
+        let (file, plan) = self.resolve(&ops::registry());
+        sound(file, plan)
+    }
+}
+
+/// A pipeline without errors, its warnings told; with errors, these.
+fn sound(file: PipelineFile, plan: Option<Plan>) -> Option<Planned> {
+    if !file.loaded.faults.is_empty() {
+        output::complain(file.render(Format::Human, output::error_takes_colour()).trim_end());
+    }
+    if file.loaded.errors() > 0 {
+        return None;
+    }
+    Some(Planned { written: file.loaded.pipeline?, plan: plan? })
 }
 
 /// What this process was granted.

@@ -16,6 +16,10 @@ pub enum Request {
     Run(RunRequest),
     /// Show what a run would do.
     Plan(PlanRequest),
+    /// Compare two pipelines.
+    Diff(DiffRequest),
+    /// Draw a pipeline.
+    Graph(GraphRequest),
     /// Look for errors.
     Check(CheckRequest),
     /// Say what runs came to.
@@ -36,6 +40,10 @@ pub enum Request {
     Init {
         /// Where.
         path: PathBuf,
+        /// Where its scenes come from.
+        inputs: Inputs,
+        /// What it makes of them.
+        makes: Makes,
     },
     /// Print shell completions.
     Completions {
@@ -46,6 +54,30 @@ pub enum Request {
     Man,
     /// Be a worker process of a run.
     Worker,
+}
+
+/// Where the scenes of a starter pipeline come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Inputs {
+    /// Files of a folder
+    #[default]
+    Folder,
+    /// A text file with one address or path a line
+    List,
+    /// The search of a STAC catalogue
+    Stac,
+}
+
+/// What a starter pipeline makes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Makes {
+    /// An image of each scene
+    #[default]
+    Images,
+    /// A table with a row for each scene
+    Statistics,
+    /// What a program of your own makes of each scene
+    Program,
 }
 
 /// `gisrun PIPELINE`
@@ -97,6 +129,72 @@ pub struct PlanRequest {
     pub sets: Vec<(String, String)>,
     /// `--machine`: sizes for another machine.
     pub machine: Option<Overrides>,
+    /// `--offline`: ask no server for items.
+    pub is_offline: bool,
+    /// `--format`
+    pub format: PlanFormat,
+}
+
+/// How a plan is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum PlanFormat {
+    /// Sections of columns, for people
+    #[default]
+    Human,
+    /// One JSON object with every item, for programs
+    Json,
+}
+
+/// `gisrun diff`
+#[derive(Clone, Debug)]
+pub struct DiffRequest {
+    /// A file, or a git revision of the new one.
+    pub old: String,
+    /// The pipeline's file.
+    pub new: PathBuf,
+    /// `--set name=value`, in order; for both.
+    pub sets: Vec<(String, String)>,
+    /// `--machine`: sizes for another machine.
+    pub machine: Option<Overrides>,
+    /// `--format`
+    pub format: DiffFormat,
+}
+
+/// How a difference is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum DiffFormat {
+    /// Sections of sentences, for people
+    #[default]
+    Human,
+    /// A comment on a pull request
+    Markdown,
+    /// One JSON object, for programs
+    Json,
+}
+
+/// `gisrun graph`
+#[derive(Clone, Debug)]
+pub struct GraphRequest {
+    /// The pipeline's file.
+    pub pipeline: PathBuf,
+    /// `--set name=value`, in order.
+    pub sets: Vec<(String, String)>,
+    /// `--format`
+    pub format: GraphFormat,
+}
+
+/// How a pipeline is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum GraphFormat {
+    /// A tree, for a terminal
+    #[default]
+    Text,
+    /// A flowchart that GitHub and GitLab draw in Markdown
+    Mermaid,
+    /// For Graphviz
+    Dot,
+    /// A picture
+    Svg,
 }
 
 /// `gisrun check`

@@ -1,8 +1,8 @@
 //! Every stable code of a diagnostic, with what it means. `docs/diagnostics.md` lists the same; a test compares.
 
-/// Declares the codes, and the table of all of them.
-macro_rules! codes {
-    ($($(#[$doc:meta])* $name:ident = $code:literal: $meaning:literal;)*) => {
+/// Declares codes, and the table of all of them.
+macro_rules! declare_codes {
+    ($($name:ident = $code:literal: $meaning:literal;)*) => {
         $(#[doc = $meaning] pub const $name: &str = $code;)*
 
         /// Every code with its meaning, in the order of the documentation.
@@ -10,7 +10,9 @@ macro_rules! codes {
     };
 }
 
-codes! {
+pub(crate) use declare_codes;
+
+declare_codes! {
     SYNTAX = "syntax": "The text is not TOML.";
     NEWER_SYNTAX = "newer-syntax": "The text uses what only TOML 1.1 allows; editors refuse it.";
     DUPLICATE_KEY = "duplicate-key": "A key or table is defined twice.";

@@ -14,7 +14,7 @@ use super::{AsWritten, Fault, Parameter, Schema, Secrets, Severity, Span, Value,
 /// What came of a file.
 #[derive(Debug, Default)]
 pub struct Loaded {
-    /// The pipeline, if all of it could be typed. With faults it is good for looking for more of them, not for running.
+    /// The pipeline, as much of it as could be typed. With faults it is good for looking for more of them, not for running.
     pub pipeline: Option<AsWritten>,
     /// Every fault, sorted by place; secrets are masked.
     pub faults: Vec<Fault>,
@@ -26,6 +26,8 @@ pub struct Loaded {
     placeholders: Vec<Span>,
     /// Options of ops in which the schema found a fault.
     wounded: Vec<Span>,
+    /// The names of stages, resources and grids that could not be typed.
+    unread: Vec<String>,
 }
 
 /// What the schema tells of options; an op that reads the same options tells it again.
@@ -49,10 +51,11 @@ pub fn load(path: &Path, text: &str, inputs: &Inputs<'_>, schema: &Schema) -> Lo
     loaded.add(found);
     let wounded = wounded(&tree, schema.ops(), &loaded.faults);
     let mut found = Vec::new();
-    loaded.pipeline = type_pipeline(path, text, &tree, parameters, schema, &loaded.faults, &mut found)
-        .filter(|_| !broken.is_broken());
+    let typed = type_pipeline(path, text, &tree, parameters, schema, &loaded.faults, &mut found);
+    let (pipeline, unread) = typed.filter(|_| !broken.is_broken()).unzip();
     found.retain(|_| !broken.is_broken());
     loaded.add(found);
+    (loaded.pipeline, loaded.unread) = (pipeline, unread.unwrap_or_default());
     loaded.wounded = wounded;
     loaded
 }
@@ -61,7 +64,9 @@ impl Loaded {
     /// Adds what a later look found, without what is told already and what a missing value causes.
     pub fn add(&mut self, faults: Vec<Fault>) {
         for mut fault in faults {
-            if !self.is_placeholder(&fault) && !self.is_told(&fault) && !self.is_of_wounded_form(&fault) {
+            let is_known =
+                self.is_placeholder(&fault) || self.is_told(&fault) || self.is_of_wounded_form(&fault);
+            if !is_known && !self.is_of_unread(&fault) {
                 self.secrets.redact_fault(&mut fault);
                 self.faults.push(fault);
             }
@@ -84,6 +89,15 @@ impl Loaded {
 
     fn is_placeholder(&self, fault: &Fault) -> bool {
         !matches!(fault.code, UNKNOWN_PARAMETER) && self.placeholders.contains(&fault.span)
+    }
+
+    /// Whether a fault says of something that it is not there, or idle, because it could not be typed.
+    fn is_of_unread(&self, fault: &Fault) -> bool {
+        let names_unread = || {
+            let text = self.pipeline.as_ref().and_then(|pipeline| pipeline.text.get(fault.span.clone()));
+            text.is_some_and(|text| self.unread.iter().any(|name| name == text.trim_matches(['"', '\''])))
+        };
+        !self.unread.is_empty() && (fault.severity == Severity::Warning || names_unread())
     }
 
     fn is_of_wounded_form(&self, fault: &Fault) -> bool {

@@ -1,5 +1,5 @@
-//! From the tree to the typed pipeline. Keys that the schema refuses are passed over here, so that one wrong key does not
-//! hide the faults of the graph.
+//! From the tree to the typed pipeline. Keys that the schema refuses are passed over here, and so are stages, resources and
+//! grids that cannot be typed, so that one wrong value does not hide the faults of the graph.
 
 use std::path::Path;
 
@@ -13,7 +13,8 @@ use super::{
 };
 use crate::ids::ResourceName;
 
-/// The typed pipeline, if every table of it can be typed; faults go to `faults`.
+/// The typed pipeline, and the names in it that stand for what could not be typed; faults go to `faults`. Without a stage
+/// that can be typed there is nothing to look at.
 pub(super) fn type_pipeline(
     path: &Path,
     text: &str,
@@ -22,9 +23,9 @@ pub(super) fn type_pipeline(
     schema: &Schema,
     told: &[Fault],
     faults: &mut Vec<Fault>,
-) -> Option<AsWritten> {
+) -> Option<(AsWritten, Vec<String>)> {
     let root = tree.as_table()?;
-    let mut typing = Typing { root, told, faults, is_complete: true };
+    let mut typing = Typing { root, told, faults, unread: Vec::new() };
     let name = typing.required("name");
     let description = typing.optional("description");
     let run = typing.optional("run").unwrap_or_default();
@@ -36,7 +37,7 @@ pub(super) fn type_pipeline(
         .map(|(prefix, options)| (prefix.clone(), Access { options: options.clone() }))
         .collect();
     let stages = typing.stages(schema.ops());
-    let is_complete = typing.is_complete;
+    let unread = typing.unread;
     let cluster_scoped = resources
         .iter()
         .filter(|(_, _, scope)| *scope == Scope::Cluster)
@@ -46,7 +47,7 @@ pub(super) fn type_pipeline(
     let written = AsWritten {
         path: path.to_owned(),
         text: text.into(),
-        name: name?,
+        name: name.unwrap_or_else(|| Spanned::new("unnamed".to_owned(), 0..0)),
         description,
         params,
         run,
@@ -56,7 +57,7 @@ pub(super) fn type_pipeline(
         access,
         stages,
     };
-    is_complete.then_some(written)
+    (!written.stages.is_empty() || unread.is_empty()).then_some((written, unread))
 }
 
 struct Typing<'a> {
@@ -64,19 +65,22 @@ struct Typing<'a> {
     /// What the schema found.
     told: &'a [Fault],
     faults: &'a mut Vec<Fault>,
-    is_complete: bool,
+    /// The names of what cannot be typed.
+    unread: Vec<String>,
 }
 
 impl<'a> Typing<'a> {
     /// A table of the root that may be left out.
     fn optional<T: DeserializeOwned>(&mut self, key: &str) -> Option<T> {
         let value = self.root.get(key)?;
-        self.kept(&value.extent(), from_value(value))
+        self.kept(key, &value.extent(), from_value(value))
     }
 
     /// A key of the root that must be there; the schema tells its absence.
     fn required<T: DeserializeOwned>(&mut self, key: &str) -> Option<T> {
-        self.is_complete &= self.root.get(key).is_some();
+        if self.root.get(key).is_none() {
+            self.unread.push(key.to_owned());
+        }
         self.optional(key)
     }
 
@@ -85,12 +89,12 @@ impl<'a> Typing<'a> {
     }
 
     /// The result; its faults count unless the schema has found one in the same part of the file, which is then the cause.
-    fn kept<T>(&mut self, extent: &Span, result: Result<T, Vec<Fault>>) -> Option<T> {
+    fn kept<T>(&mut self, name: &str, extent: &Span, result: Result<T, Vec<Fault>>) -> Option<T> {
         let is_told =
             self.told.iter().any(|fault| fault.span.start <= extent.end && extent.start <= fault.span.end);
         result
             .map_err(|faults| {
-                self.is_complete = false;
+                self.unread.push(name.to_owned());
                 self.faults.extend(faults.into_iter().filter(|_| !is_told));
             })
             .ok()
@@ -106,11 +110,13 @@ impl<'a> Typing<'a> {
         name: &Spanned<String>,
         value: &Value,
     ) -> Option<(Spanned<ResourceName>, ResourceForm, Scope)> {
-        let table: ResourceTable = self.kept(&value.extent(), from_value(value))?;
+        let table: ResourceTable = self.kept(name, &value.extent(), from_value(value))?;
         let scope = table.scope;
-        let form = table.into_form();
-        self.is_complete &= form.is_some();
-        Some((name.clone().map(Into::into), form?, scope))
+        let Some(form) = table.into_form() else {
+            self.unread.push(name.value.clone());
+            return None;
+        };
+        Some((name.clone().map(Into::into), form, scope))
     }
 
     fn stages(&mut self, ops: &[String]) -> Vec<Stage> {
@@ -121,10 +127,10 @@ impl<'a> Typing<'a> {
     fn stage(&mut self, name: &Spanned<String>, value: &Value, ops: &[String]) -> Option<Stage> {
         let op = value.as_table().and_then(|table| op_entry(table, ops));
         let Some(op) = op else {
-            self.is_complete = false;
+            self.unread.push(name.value.clone());
             return None;
         };
-        self.kept(&value.extent(), Stage::read(name, value, op))
+        self.kept(name, &value.extent(), Stage::read(name, value, op))
     }
 
     fn grids(&mut self) -> Grids {
@@ -138,7 +144,7 @@ impl<'a> Typing<'a> {
     }
 
     fn grid(&mut self, name: &Spanned<String>, value: &Value) -> Option<GridDefinition> {
-        let grid: GridDefinition = self.kept(&value.extent(), from_value(value))?;
+        let grid: GridDefinition = self.kept(name, &value.extent(), from_value(value))?;
         self.faults.extend(grid.bounds.as_ref().and_then(|bounds| wrong_bounds(name, bounds)));
         Some(grid)
     }

@@ -2,6 +2,7 @@
 //! how it runs, and how it fails. The engine knows ops by this module alone.
 
 pub mod blocking;
+pub mod codes;
 mod context;
 mod failure;
 mod item;

@@ -8,6 +8,7 @@ mod attempt;
 mod contexts;
 mod cut;
 mod fingerprint;
+mod foresight;
 mod gate;
 mod headers;
 mod isolation;
@@ -42,10 +43,11 @@ use crate::remote::{Client, StageSettings};
 use crate::resources::Bytes;
 
 pub use fingerprint::{Fingerprint, Manifests};
+pub use foresight::{Fate, Foreseen, Prospect, foresee};
 pub use isolation::{Greeting, WorkerCommand, serve};
 pub use pools::RememberedLimits;
 pub use remember::{Ask, Memory};
-pub use standing::{Standings, of_objects};
+pub use standing::{Standings, of_objects, unasked_objects};
 pub use stop::{Stop, StopReason};
 
 use run::{Progress, Shared, Tally};

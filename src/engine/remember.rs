@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::contract::{Commits, Failure, Intended};
 use crate::engine::Fingerprint;
+use crate::engine::foresight::Foresight;
 use crate::engine::standing::{self, Standings};
 use crate::ids::{ItemId, ResourceName, StageName};
 use crate::ledger::{
@@ -46,6 +47,8 @@ pub struct Memory {
     fingerprints: Mutex<HashMap<ItemId, Arc<str>>>,
     /// What is told as soon as the ledger has room.
     late: TaskTracker,
+    /// Takes every verdict in, in place of a run.
+    foresight: Option<Arc<Foresight>>,
 }
 
 impl Memory {
@@ -68,6 +71,18 @@ impl Memory {
         Self { ledger: Some(ledger), earlier, standing, ask, outputs, ..Self::default() }
     }
 
+    /// Judges items by what earlier runs left, and remembers nothing. Blocks while it looks at files.
+    pub(crate) fn foreseeing(earlier: Snapshot, objects: Standings, foresight: Arc<Foresight>) -> Self {
+        let mut standing = standing::of_files(&earlier);
+        standing.extend(objects);
+        Self { earlier, standing, foresight: Some(foresight), ..Self::default() }
+    }
+
+    /// Who takes the verdicts in, where nothing is run.
+    pub(crate) fn foresight(&self) -> Option<&Foresight> {
+        self.foresight.as_deref()
+    }
+
     /// Where an adaptive limit stood at the end of the last run.
     pub(crate) fn limit_of(&self, resource: &ResourceName) -> Option<u64> {
         self.earlier.limits.get(resource).copied()
@@ -84,7 +99,7 @@ impl Memory {
             }
             Ask::Failed | Ask::Missing => {}
         }
-        match verdict(entry, &fingerprint.hash, &fingerprint.manifest, |place| self.standing_at(place)) {
+        match self.verdict_of(item, fingerprint) {
             Verdict::Done => Some("it is done".into()),
             Verdict::Adopt => {
                 self.tell(item.clone(), |ledger, item| async move { ledger.adopt(item).await }.boxed());
@@ -92,6 +107,12 @@ impl Memory {
             }
             Verdict::Redo { .. } => None,
         }
+    }
+
+    /// What is to be done for an item, whatever was asked for.
+    pub(crate) fn verdict_of(&self, item: &ItemId, fingerprint: &Fingerprint) -> Verdict {
+        let entry = self.earlier.entries.get(item);
+        verdict(entry, &fingerprint.hash, &fingerprint.manifest, |place| self.standing_at(place))
     }
 
     fn standing_at(&self, place: &str) -> Standing {
@@ -115,6 +136,9 @@ impl Memory {
 
     /// An item failed.
     pub(crate) fn on_failed(&self, item: &ItemId, stage: &StageName, failure: &Failure) {
+        if let Some(foresight) = &self.foresight {
+            foresight.on_failed(item, stage, failure);
+        }
         self.lock_fingerprints().remove(item);
         let failure =
             PastFailure { stage: stage.clone(), class: failure.class, message: failure.message.clone() };

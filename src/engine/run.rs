@@ -74,7 +74,12 @@ impl Shared {
 
     /// Why an item is not run, if it is done or was not asked for.
     pub(crate) fn recall(&self, parcel: &Parcel) -> Option<String> {
-        self.remembers.recall(&parcel.item.id, &self.manifests.of_item(&parcel.item))
+        let (item, fingerprint) = (&parcel.item, self.manifests.of_item(&parcel.item));
+        if let Some(foresight) = self.remembers.foresight() {
+            foresight.judge(&self.plan, item, self.remembers.verdict_of(&item.id, &fingerprint));
+            return Some("nothing is run".into());
+        }
+        self.remembers.recall(&item.id, &fingerprint)
     }
 
     /// Tells the ledger that an item is under way.

@@ -31,6 +31,12 @@ pub async fn of_objects(client: &StageClient, earlier: &Snapshot) -> Standings {
     stream::iter(asked).buffer_unordered(AT_ONCE).collect().await
 }
 
+/// The same where no store is asked: what the ledger says of its objects is believed.
+pub fn unasked_objects(earlier: &Snapshot) -> Standings {
+    let objects = outputs(earlier).filter(|output| object_at(&output.location).is_some());
+    objects.map(|output| (output.location.clone(), Standing::Unasked)).collect()
+}
+
 fn outputs(earlier: &Snapshot) -> impl Iterator<Item = &Output> {
     earlier.entries.values().flat_map(|entry| &entry.outputs)
 }

@@ -197,6 +197,8 @@ fn start(
             let joiner = Joiner { join, whole: None, completed: completed[&index].clone() };
             tasks.spawn(join::assemble(shared, index, joiner, intake, outlets));
         }
+        // Its file would be written though nothing came.
+        Kind::Gather(_) if shared.remembers.foresight().is_some() => {}
         Kind::Gather(op) => drop(tasks.spawn(join::gather(shared, index, op, intake, outlets))),
     }
 }

@@ -1,6 +1,8 @@
-//! The first thing in which two manifests differ, as a sentence.
+//! What two manifests differ in, as sentences.
 
 use serde_json::Value as Json;
+
+type Table = serde_json::Map<String, Json>;
 
 /// The longest value that is shown whole, in characters.
 const LONGEST: usize = 60;
@@ -8,32 +10,62 @@ const LONGEST: usize = 60;
 /// The first difference of `new` from `old`, in the order of `new` and then of what only `old` has:
 /// `` `warp.resampling` was `nearest` and is `bilinear` ``. `None` when they are equal.
 pub fn first_difference(old: &Json, new: &Json) -> Option<String> {
-    first_below("", old, new)
+    differences(old, new).into_iter().next()
 }
 
-fn first_below(path: &str, old: &Json, new: &Json) -> Option<String> {
+/// Every difference of `new` from `old`, in the same words and order. A list of pairs that begin with a name is compared
+/// name by name, as the table that it was written as.
+pub fn differences(old: &Json, new: &Json) -> Vec<String> {
+    let mut found = Vec::new();
+    compare("", old, new, &mut found);
+    found
+}
+
+fn compare(path: &str, old: &Json, new: &Json, found: &mut Vec<String>) {
     match (old, new) {
-        _ if old == new => None,
-        (Json::Object(old), Json::Object(new)) => {
-            let added = new.iter().map(|(key, value)| (key, old.get(key), Some(value)));
-            let removed = old.iter().filter(|(key, _)| !new.contains_key(*key));
-            added
-                .chain(removed.map(|(key, value)| (key, Some(value), None)))
-                .find_map(|(key, old, new)| between(&below(path, key), old, new))
-        }
-        (Json::Array(old), Json::Array(new)) => (0..old.len().max(new.len()))
-            .find_map(|at| between(&format!("{path}[{at}]"), old.get(at), new.get(at))),
-        _ => Some(format!("{} was {} and is {}", quoted(path), shown(old), shown(new))),
+        _ if old == new => {}
+        (Json::Object(old), Json::Object(new)) => compare_tables(path, old, new, found),
+        (Json::Array(old), Json::Array(new)) => match (named_pairs(old), named_pairs(new)) {
+            (Some(old), Some(new)) if old == new => found.push(format!("{} has another order", quoted(path))),
+            (Some(old), Some(new)) => compare_tables(path, &old, &new, found),
+            _ => compare_lists(path, old, new, found),
+        },
+        _ => found.push(format!("{} was {} and is {}", quoted(path), shown(old), shown(new))),
     }
 }
 
-fn between(path: &str, old: Option<&Json>, new: Option<&Json>) -> Option<String> {
-    match (old, new) {
-        (Some(old), Some(new)) => first_below(path, old, new),
-        (None, Some(new)) => Some(format!("{} is new: {}", quoted(path), shown(new))),
-        (Some(old), None) => Some(format!("{} is gone: it was {}", quoted(path), shown(old))),
-        (None, None) => None,
+fn compare_tables(path: &str, old: &Table, new: &Table, found: &mut Vec<String>) {
+    for (key, value) in new {
+        compare_entry(&below(path, key), old.get(key), Some(value), found);
     }
+    for (key, value) in old.iter().filter(|(key, _)| !new.contains_key(*key)) {
+        compare_entry(&below(path, key), Some(value), None, found);
+    }
+}
+
+fn compare_lists(path: &str, old: &[Json], new: &[Json], found: &mut Vec<String>) {
+    for at in 0..old.len().max(new.len()) {
+        compare_entry(&format!("{path}[{at}]"), old.get(at), new.get(at), found);
+    }
+}
+
+fn compare_entry(path: &str, old: Option<&Json>, new: Option<&Json>, found: &mut Vec<String>) {
+    match (old, new) {
+        (Some(old), Some(new)) => compare(path, old, new, found),
+        (None, Some(new)) => found.push(format!("{} is new: {}", quoted(path), shown(new))),
+        (Some(old), None) => found.push(format!("{} is gone: it was {}", quoted(path), shown(old))),
+        (None, None) => {}
+    }
+}
+
+/// The pairs of a list as a table, where each begins with another name.
+fn named_pairs(list: &[Json]) -> Option<Table> {
+    let pair = |value: &Json| match value.as_array()?.as_slice() {
+        [name, value] => Some((name.as_str()?.to_owned(), value.clone())),
+        _ => None,
+    };
+    let table: Table = list.iter().map(pair).collect::<Option<_>>()?;
+    (table.len() == list.len() && !list.is_empty()).then_some(table)
 }
 
 fn below(path: &str, key: &str) -> String {
@@ -81,5 +113,23 @@ mod tests {
         for (old, new, expected) in cases {
             assert_eq!(first_difference(&old, &new).as_deref(), expected, "{old} -> {new}");
         }
+    }
+
+    #[test]
+    fn all_differences_are_named_and_pairs_by_their_name() {
+        let old = json!({"calc": {"bands": [["a", "x"], ["b", "y"]], "dtype": "uint8"}});
+        let new = json!({"calc": {"bands": [["a", "z"], ["c", "y"]], "dtype": "uint8"}, "warp": {}});
+        assert_eq!(
+            differences(&old, &new),
+            [
+                "`calc.bands.a` was `x` and is `z`",
+                "`calc.bands.c` is new: `y`",
+                "`calc.bands.b` is gone: it was `y`",
+                "`warp` is new: `{}`"
+            ]
+        );
+        let turned = json!({"calc": {"bands": [["b", "y"], ["a", "x"]], "dtype": "uint8"}});
+        assert_eq!(differences(&old, &turned), ["`calc.bands` has another order"]);
+        assert_eq!(differences(&old, &old), Vec::<String>::new());
     }
 }

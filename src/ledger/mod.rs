@@ -18,7 +18,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use difference::first_difference;
+pub use difference::{differences, first_difference};
 pub use entry::{Beginning, Entry, Intent, KeptRows, Manifest, Output, PastFailure, RowsPlace, State};
 pub use error::LedgerError;
 pub use handle::Ledger;

@@ -16,8 +16,8 @@ use super::codes::{CONFLICT, UNKNOWN_BAND};
 use super::rasters::take_raster;
 use crate::config::{Fault, OneOrMany, Spanned, Value, codes, from_value, suggestion};
 use crate::contract::{
-    BandNames, BandShape, Compute, ComputeContext, Environment, Failure, Item, Kind, MemberShape, Op,
-    OpEntry, Payload, Port, Shape, Take,
+    BandNames, BandShape, Compute, ComputeContext, Environment, Failure, Item, Kind, MemberShape, Members,
+    Op, OpEntry, Payload, Port, Shape, Take,
 };
 use crate::raster::reduce::Reduce;
 use crate::raster::{Band, BandDescription, DataType, Grid, Member, Placement, Raster, Window, crs};
@@ -110,6 +110,11 @@ impl Op for Composite {
 
     fn takes(&self) -> &'static [Take] {
         &[Take::Cores, Take::Memory]
+    }
+
+    /// One image of members on one grid.
+    fn members(&self, input: Members) -> Result<Members, Members> {
+        if input == Members::OnOwnGrids { Err(Members::OnOneGrid) } else { Ok(Members::One) }
     }
 
     fn bands(&self, input: &BandNames) -> Result<BandNames, Vec<Fault>> {

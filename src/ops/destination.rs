@@ -6,6 +6,7 @@ use url::Url;
 
 use crate::config::{Fault, Spanned};
 use crate::contract::{Failure, Item, Location, Take, Template};
+use crate::ops::codes::BAD_LOCATION;
 
 /// Object stores that can be written to.
 const STORES: [&str; 3] = ["s3", "gs", "az"];
@@ -59,7 +60,7 @@ impl Destination {
 /// Whether a path is one in a store, whose bucket is the same for all items.
 fn is_store(text: &Spanned<String>) -> Result<bool, Box<Fault>> {
     let Some((scheme, rest)) = text.split_once("://") else { return Ok(false) };
-    let fault = |message: String| Box::new(Fault::error("bad-location", text.span.clone(), message));
+    let fault = |message: String| Box::new(Fault::error(BAD_LOCATION, text.span.clone(), message));
     if !STORES.contains(&scheme) {
         let known = STORES.map(|scheme| format!("`{scheme}://`")).join(", ");
         return Err(fault(format!("`{scheme}://` cannot be written to; known are paths, {known}")));

@@ -11,11 +11,12 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
-use crate::config::{Fault, Spanned, codes};
+use crate::config::{Fault, Spanned};
 use crate::contract::{
     Assemble, Assembly, BandNames, BandShape, Compute, ComputeContext, Encoded, EncodedBody, Failure, Item,
-    Kind, MemberShape, Op, OpEntry, Payload, Port, Shape, Take,
+    Kind, MemberShape, Members, Op, OpEntry, Payload, Port, Shape, Take,
 };
+use crate::ops::codes::UNKNOWN_BAND;
 use crate::raster::tiff::{
     self, Extent, Form, FormBand, Format, Helper, Helpers, Settings, TiffError, encoded_bound, helpers_for,
     spool_estimate, thread_bytes, window_working_bytes, working_bytes,
@@ -59,6 +60,11 @@ impl Op for Encode {
 
     fn takes(&self) -> &'static [Take] {
         &[Take::Cores, Take::Memory]
+    }
+
+    /// One image: members are brought together by `composite`.
+    fn members(&self, input: Members) -> Result<Members, Members> {
+        if input == Members::One { Ok(input) } else { Err(Members::One) }
     }
 
     fn bands(&self, input: &BandNames) -> Result<BandNames, Vec<Fault>> {
@@ -322,7 +328,7 @@ fn not_a_raster() -> Failure {
 }
 
 fn unknown_band(name: &Spanned<String>, names: &[String]) -> Fault {
-    Fault::error(codes::WRONG_VALUE, name.span.clone(), format!("there is no band `{}`", name.value))
+    Fault::error(UNKNOWN_BAND, name.span.clone(), format!("there is no band `{}`", name.value))
         .labelled("not among the bands that come in")
         .help(format!("the bands are `{}`", names.join("`, `")))
 }

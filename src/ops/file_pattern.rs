@@ -10,6 +10,7 @@ use url::Url;
 
 use crate::config::{Fault, Span, Spanned, suggestion};
 use crate::contract::{Asset, Failure, Location};
+use crate::ops::codes::BAD_PATTERN;
 use crate::ops::listed::{ONLY_ASSET, asset};
 use crate::remote::{StageClient, off_loop};
 
@@ -50,12 +51,12 @@ impl FilePattern {
         let walk = Pattern::escape(&below) + &parts.iter().map(Part::walk).collect::<String>();
         if let Err(error) = Pattern::new(&walk) {
             let message = format!("`{}` is not a pattern: {}", text.value, error.msg);
-            return Err(Fault::error("bad-pattern", text.span.clone(), message));
+            return Err(Fault::error(BAD_PATTERN, text.span.clone(), message));
         }
         let fixed = below + fixed_folder(&parts);
         if is_store && Url::parse(&fixed).ok().is_none_or(|url| !url.has_host()) {
             let message = format!("`{}` names no bucket before its first placeholder", text.value);
-            return Err(Fault::error("bad-pattern", text.span.clone(), message));
+            return Err(Fault::error(BAD_PATTERN, text.span.clone(), message));
         }
         let names: String = parts.iter().enumerate().map(|(at, part)| part.names(at)).collect();
         let names =
@@ -194,7 +195,7 @@ fn parse(text: &Spanned<String>) -> Result<Vec<Part>, Fault> {
 }
 
 fn fault(span: &Span, message: &str, help: &str) -> Fault {
-    Fault::error("bad-pattern", span.clone(), message).help(help)
+    Fault::error(BAD_PATTERN, span.clone(), message).help(help)
 }
 
 fn push(parts: &mut Vec<Part>, text: &str) {

@@ -49,14 +49,20 @@ fn compile(value: &Value) -> Result<Arc<dyn Op>, Vec<Fault>> {
     }
 }
 
-/// What does not parse, and where.
-fn fault(text: &Spanned<String>, error: &cql2::Error) -> Fault {
+/// What is wrong with a condition, on one line, and the byte at which it stops making sense where that is known.
+pub(super) fn complaint(error: &cql2::Error) -> (Option<usize>, String) {
     let (at, message) = match error {
         cql2::Error::Pest(error) => (Some(start_of(&error.location)), error.variant.message().into_owned()),
         error => (None, error.to_string()),
     };
+    (at, format!("not a CQL2 condition: {message}"))
+}
+
+/// What does not parse, and where.
+fn fault(text: &Spanned<String>, error: &cql2::Error) -> Fault {
+    let (at, message) = complaint(error);
     let span = at.and_then(|at| within(text, at)).unwrap_or_else(|| text.span.clone());
-    Fault::error(BAD_CONDITION, span, format!("not a CQL2 condition: {message}"))
+    Fault::error(BAD_CONDITION, span, message)
         .help("write for example `\"eo:cloud_cover\" < 20`; texts stand in single quotes")
 }
 

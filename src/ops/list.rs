@@ -17,6 +17,7 @@ use crate::contract::{
     Environment, Failure, Item, Kind, Location, Op, OpEntry, Port, Properties, Shape, Source, SourceContext,
     Take,
 };
+use crate::ops::codes::{BAD_LIST_FILE, BAD_LOCATION, CONFLICT, DUPLICATE_ID};
 use crate::remote::off_loop;
 
 /// The line of the table.
@@ -87,7 +88,7 @@ fn compile(value: &Value, environment: &Environment) -> Result<Arc<dyn Op>, Vec<
         (None, Some(file)) => List::File(list_file(file, &options, &environment.folder)?),
         _ => {
             let message = "a list has either `uris` or `file`";
-            return Err(vec![Fault::error("conflicting-options", value.span.clone(), message)]);
+            return Err(vec![Fault::error(CONFLICT, value.span.clone(), message)]);
         }
     };
     Ok(Arc::new(ListOp { list, on_duplicate }))
@@ -97,15 +98,13 @@ fn inline(uris: &[Spanned<Entry>], options: &ListOptions, folder: &Path) -> Resu
     let mut faults: Vec<_> = [options.id.as_ref(), options.assets.as_ref().and_then(|assets| assets.first())]
         .into_iter()
         .flatten()
-        .map(|column| {
-            Fault::error("conflicting-options", column.span.clone(), "columns are those of a `file`")
-        })
+        .map(|column| Fault::error(CONFLICT, column.span.clone(), "columns are those of a `file`"))
         .collect();
     let mut items = Vec::new();
     for entry in uris {
         match entry.listed(folder) {
             Ok(item) => items.push(item),
-            Err(message) => faults.push(Fault::error("bad-location", entry.span.clone(), message)),
+            Err(message) => faults.push(Fault::error(BAD_LOCATION, entry.span.clone(), message)),
         }
     }
     if options.on_duplicate == OnDuplicate::Error && faults.is_empty() {
@@ -117,7 +116,7 @@ fn inline(uris: &[Spanned<Entry>], options: &ListOptions, folder: &Path) -> Resu
 fn duplicate(items: &[Listed], uris: &[Spanned<Entry>]) -> Option<Fault> {
     let (first, second) = first_duplicate(items.iter().map(|item| item.id.as_str()))?;
     let message = format!("two items have the id `{}`", items[first].id);
-    let fault = Fault::error("duplicate-id", uris[second].span.clone(), message)
+    let fault = Fault::error(DUPLICATE_ID, uris[second].span.clone(), message)
         .labelled("the second")
         .related(uris[first].span.clone(), "the first");
     Some(fault.help(
@@ -134,7 +133,7 @@ fn list_file(file: &Spanned<PathBuf>, options: &ListOptions, folder: &Path) -> R
             .map(|columns| columns.iter().map(|column| column.value.clone()).collect()),
     };
     ListFile::new(&folder.join(&file.value), columns)
-        .map_err(|message| vec![Fault::error("bad-list-file", file.span.clone(), message)])
+        .map_err(|message| vec![Fault::error(BAD_LIST_FILE, file.span.clone(), message)])
 }
 
 impl Entry {
@@ -310,9 +309,9 @@ mod tests {
     #[test]
     fn wrong_options_are_faults() {
         for (options, code) in [
-            ("uris = []\nfile = 'a.txt'", "conflicting-options"),
-            ("on-duplicate = 'first'", "conflicting-options"),
-            ("uris = ['a.tif']\nid = 'x'", "conflicting-options"),
+            ("uris = []\nfile = 'a.txt'", CONFLICT),
+            ("on-duplicate = 'first'", CONFLICT),
+            ("uris = ['a.tif']\nid = 'x'", CONFLICT),
             ("uris = ['ftp://h/a.tif']", "bad-location"),
             ("uris = [{ id = 'a' }]", "bad-location"),
             ("file = 'a.xlsx'", "bad-list-file"),

@@ -59,10 +59,8 @@ impl ListFile {
             Some("parquet") => Format::Parquet,
             _ => {
                 let known = "`.txt`, `.csv`, `.geojson`, `.json`, `.parquet`";
-                return Err(format!(
-                    "`{}` is no list that can be read; known suffixes are {known}",
-                    path.display()
-                ));
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                return Err(format!("`{name}` is no list that can be read; known suffixes are {known}"));
             }
         };
         if format == Format::Text && (columns.id.is_some() || columns.assets.is_some()) {

@@ -2,7 +2,7 @@
 
 mod blocks;
 mod calc;
-mod codes;
+pub mod codes;
 mod composite;
 mod destination;
 mod encode;

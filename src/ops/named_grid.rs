@@ -32,5 +32,9 @@ fn grid_of(definition: &GridDefinition, faults: &mut Vec<Fault>) -> Option<Named
 
 pub(super) fn known_crs(name: &Spanned<String>, faults: &mut Vec<Fault>) -> Option<Crs> {
     let parsed = crs::parse(&name.value);
-    parsed.map_err(|error| faults.push(Fault::error(UNKNOWN_CRS, name.span.clone(), error.to_string()))).ok()
+    let unknown = |message: String| {
+        Fault::error(UNKNOWN_CRS, name.span.clone(), message)
+            .help("write for example `EPSG:32632`, a PROJ string or well-known text")
+    };
+    parsed.map_err(|error| faults.push(unknown(error.to_string()))).ok()
 }

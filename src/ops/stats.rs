@@ -21,7 +21,7 @@ use super::rasters::single_member;
 use crate::config::{Fault, Span, Spanned, Value, codes, from_value, suggestion};
 use crate::contract::{
     Assemble, Assembly, BandNames, Compute, ComputeContext, Environment, Failure, Item, Kind, MemberShape,
-    Op, OpEntry, Payload, Port, Shape, Take,
+    Members, Op, OpEntry, Payload, Port, Shape, Take,
 };
 use crate::raster::polygons::Coverage;
 use crate::raster::statistics::{CHUNK, Histogram, percentile};
@@ -225,6 +225,11 @@ impl Op for Stats {
 
     fn takes(&self) -> &'static [Take] {
         &[Take::Cores, Take::Memory]
+    }
+
+    /// One image: members are brought together by `composite`.
+    fn members(&self, input: Members) -> Result<Members, Members> {
+        if input == Members::One { Ok(input) } else { Err(Members::One) }
     }
 
     fn bands(&self, input: &BandNames) -> Result<BandNames, Vec<Fault>> {

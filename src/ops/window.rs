@@ -49,7 +49,7 @@ fn compile(value: &Value, environment: &Environment) -> Result<Arc<dyn Op>, Vec<
     let cut = match (options.size, options.grid) {
         (Some(size), None) if size.value == 0 => {
             let message = "a window is 1 pixel or more, found 0";
-            return Err(vec![Fault::error(codes::WRONG_TYPE, size.span, message)]);
+            return Err(vec![Fault::error(codes::OUT_OF_RANGE, size.span, message)]);
         }
         (Some(size), None) => Cut::Squares(size.value),
         (None, Some(name)) => tiles(&name, environment)?,

@@ -1,16 +1,8 @@
 //! Every stable code of a diagnostic of the plan, with what it means; `docs/diagnostics.md` lists the same.
 
-/// Declares the codes, and the table of all of them.
-macro_rules! codes {
-    ($($name:ident = $code:literal: $meaning:literal;)*) => {
-        $(#[doc = $meaning] pub const $name: &str = $code;)*
+use crate::config::codes::declare_codes;
 
-        /// Every code with its meaning, in the order of the documentation.
-        pub const ALL: &[(&str, &str)] = &[$(($code, $meaning)),*];
-    };
-}
-
-codes! {
+declare_codes! {
     UNKNOWN_OP = "unknown-op": "An op that does not exist.";
     UNKNOWN_STAGE = "unknown-stage": "`from` names a stage that does not exist.";
     UNKNOWN_RESOURCE = "unknown-resource": "`uses` names a resource that is neither declared nor a default.";
@@ -25,7 +17,8 @@ codes! {
     NOTHING_TO_ASSEMBLE = "nothing-to-assemble": "`assemble` where no `window` stage stands above.";
     NESTED_WINDOWS = "nested-windows": "Windows or groups are made of windows.";
     SEVERAL_MEMBERS = "several-members": "A stage gets several members of a group, or several grids, and works on one.";
-    SAME_OUTPUT = "same-output": "Two stages write to the same path.";
+    SAME_OUTPUT = "same-output": "Two stages or two items write to the same path.";
+    OUTPUT_IS_INPUT = "output-is-input": "An output is the very file of an input, by its path or through a link.";
     WRONG_RESOURCE_KIND = "wrong-resource-kind": "A resource with a fixed meaning is declared as another kind, or used as one.";
     WRONG_AMOUNT = "wrong-amount": "An amount of another kind than the resource counts.";
     ZERO_LIMIT = "zero-limit": "A budget of nothing, which grants nothing.";

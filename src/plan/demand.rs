@@ -105,6 +105,7 @@ impl Entry<'_> {
         }
         if let Some(most) = resource.limit.largest_lease()
             && amount.as_ref().is_some_and(|amount| amount.value > most)
+            && self.check_kind(resource).is_ok()
         {
             return Err(self.above_capacity(resource, most, resources.place(name.as_str())));
         }

@@ -238,7 +238,7 @@ impl Assembly<'_> {
             retry: work.retry,
             on_error: stage.written.on_error,
             isolation: stage.written.isolation,
-            manifest: serde_json::json!({ "op": stage.written.op.value, "options": op.manifest() }),
+            manifest: serde_json::json!({ stage.written.op.value.as_str(): op.manifest() }),
             op,
             joining,
         })

@@ -119,7 +119,7 @@ pub struct StagePlan {
     pub on_error: OnError,
     /// Where it runs.
     pub isolation: Isolation,
-    /// The op's name and the options that can change a result.
+    /// By the op's name the options that can change a result.
     pub manifest: serde_json::Value,
 }
 

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use url::Url;
 
 use super::authorize::Authorization;
+use super::codes::{ACCESS_AUTH, ACCESS_HEADER, ACCESS_PREFIX, ACCESS_SIGN};
 use super::program::Program;
 use crate::config::{Access, Fault, Span, Spanned, from_value};
 use crate::units::TimeSpan;
@@ -182,7 +183,7 @@ fn check_prefix(prefix: &Spanned<String>, faults: &mut Vec<Fault>) -> Option<Url
     let parsed = Url::parse(prefix).ok().filter(|url| url.has_host() && SCHEMES.contains(&url.scheme()));
     if parsed.is_none() {
         let message = format!("`{}` is not the beginning of an address", prefix.value);
-        let fault = Fault::error("access-prefix", prefix.span.clone(), message);
+        let fault = Fault::error(ACCESS_PREFIX, prefix.span.clone(), message);
         faults.push(fault.help("write scheme and host, such as `https://data.example` or `s3://bucket`"));
     }
     parsed
@@ -193,7 +194,7 @@ fn check_headers(headers: &BTreeMap<String, String>, span: &Span, faults: &mut V
     for (name, value) in headers {
         let (Ok(name), Ok(mut value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value)) else {
             let message = format!("header `{name}` has a name or a value that HTTP does not allow");
-            faults.push(Fault::error("access-header", span.clone(), message));
+            faults.push(Fault::error(ACCESS_HEADER, span.clone(), message));
             continue;
         };
         value.set_sensitive(true);
@@ -203,7 +204,7 @@ fn check_headers(headers: &BTreeMap<String, String>, span: &Span, faults: &mut V
 }
 
 fn check_sign(sign: &SignOptions, span: &Span, faults: &mut Vec<Fault>) -> Option<Sign> {
-    let mut refuse = |message: String| faults.push(Fault::error("access-sign", span.clone(), message));
+    let mut refuse = |message: String| faults.push(Fault::error(ACCESS_SIGN, span.clone(), message));
     let by = match (&sign.url, &sign.command) {
         (Some(url), None) if is_service(url) => Signature::Service(url.clone()),
         (Some(url), None) => {
@@ -232,7 +233,7 @@ fn is_service(url: &str) -> bool {
 fn check_auth(auth: &AuthOptions, span: &Span, faults: &mut Vec<Fault>) -> Option<Authorization> {
     let program = Program::new(&auth.command);
     if program.is_none() {
-        faults.push(Fault::error("access-auth", span.clone(), "the `command` of `auth` names no program"));
+        faults.push(Fault::error(ACCESS_AUTH, span.clone(), "the `command` of `auth` names no program"));
     }
     program.map(|program| Authorization::new(program, auth.valid.0))
 }

@@ -115,6 +115,14 @@ impl Client {
         self
     }
 
+    /// A client that makes no request: each fails at once.
+    pub fn offline() -> Self {
+        let client = Self::default();
+        let refusal = RequestError::Client("no requests are made here".into());
+        client.0.http.get_or_init(|| Err(refusal));
+        client
+    }
+
     /// Its share for a stage.
     pub fn for_stage(&self, settings: StageSettings) -> StageClient {
         StageClient {

@@ -8,6 +8,7 @@ mod access;
 mod authorize;
 mod body;
 mod client;
+pub mod codes;
 mod error;
 mod exchange;
 mod gate;

@@ -17,6 +17,7 @@ mod files;
 mod groups;
 mod jobs;
 mod pixels;
+mod planned_jobs;
 mod requests;
 mod tables;
 mod warps;

@@ -13,6 +13,7 @@ mod late_headers;
 mod limits;
 mod outputs;
 mod pictures;
+mod planned;
 mod rasters;
 mod rates;
 mod record;

@@ -32,11 +32,12 @@ pub fn render(plan: &Plan) -> String {
     text
 }
 
-/// A title and its rows in columns.
-fn section(text: &mut String, title: &str, rows: &[Vec<String>]) {
+/// A title and its rows in columns; a row of one cell is a sentence and makes no column wider.
+pub(super) fn section(text: &mut String, title: &str, rows: &[Vec<String>]) {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+        let cells = rows.iter().filter(|row| row.len() > 1).filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     _ = write!(text, "\n{title}\n");

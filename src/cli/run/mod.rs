@@ -9,13 +9,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::cli::planned::{Named, Planned};
-use crate::cli::{Exit, RunRequest, output, worker};
+use crate::cli::{Exit, RunRequest, client, output, worker};
 use crate::engine::{self, Outcome, Services, Stop, StopReason};
 use crate::events::{self, Event};
 use crate::machine::{FamilyReading, Granted, ProcessReading};
 use crate::plan::{self, Plan};
 use crate::raster;
-use crate::remote::{AccessRules, Client, ClientOptions, parse_raster_header};
 
 use listeners::Listeners;
 
@@ -31,9 +30,6 @@ const FEWEST_DESCRIPTORS: u64 = 40;
 
 /// The most threads that wait for sockets and clocks; the work on pixels has its own, under `cores`.
 const WAITING_THREADS: usize = 2;
-
-/// How the names of variables begin that say how object stores are reached.
-const STORE_SETTINGS: [&str; 3] = ["AWS_", "GOOGLE_", "AZURE_"];
 
 /// Runs a pipeline.
 pub fn run(request: &RunRequest) -> Exit {
@@ -67,10 +63,7 @@ pub fn run(request: &RunRequest) -> Exit {
 async fn execute(request: &RunRequest, planned: Planned) -> Result<Exit, String> {
     let Planned { written, plan } = planned;
     require_descriptors(&plan.machine.descriptors)?;
-    let access =
-        AccessRules::compile(&written.access).map_err(|_| "the access rules do not hold".to_owned())?;
-    let client = Client::new(ClientOptions::default(), access, Some(parse_raster_header()))
-        .with_environment(store_settings());
+    let client = client::of(&written)?;
     let memory = Arc::new(ledger::open(request, &plan, &client).await?);
     let listeners = Listeners::new(request, &plan).await?;
     let stop = Stop::default();
@@ -95,15 +88,6 @@ async fn execute(request: &RunRequest, planned: Planned) -> Result<Exit, String>
     listeners.conclude(request, &outcome);
     closed.map_err(|error| error.to_string())?;
     Ok(exit)
-}
-
-/// What the environment says of object stores: credentials, regions, endpoints.
-#[allow(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
-fn store_settings() -> Vec<(String, String)> {
-    let is_of_store = |name: &str| STORE_SETTINGS.iter().any(|prefix| name.starts_with(prefix));
-    let texts =
-        std::env::vars_os().filter_map(|(name, value)| name.into_string().ok().zip(value.into_string().ok()));
-    texts.filter(|(name, _)| is_of_store(name)).collect()
 }
 
 /// Refuses a limit of open files that would fail every item later.

@@ -14,6 +14,7 @@ pub(super) fn assemble(parts: &Parts) -> Json {
     let mut generator = generator();
     let mut schema = json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
+        "x-tombi-toml-version": "v1.0.0",
         "title": "gisrun pipeline",
         "description": "A raster job: where its inputs are, what is done to each, and how much of each scarce thing it may use.",
         "type": "object",

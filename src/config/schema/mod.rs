@@ -61,6 +61,7 @@ impl Schema {
     pub fn published(&self) -> Json {
         let mut schema = self.strict.clone();
         parameters::allow(&mut schema);
+        parameters::describe_branches(&mut schema);
         schema
     }
 

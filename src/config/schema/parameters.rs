@@ -31,10 +31,24 @@ fn allow_in(schema: &mut Json) {
 /// `enum` admits nothing else, so the parameter is a branch of its own.
 fn allow_beside_enumeration(node: &mut Map<String, Json>) {
     let mut plain = Map::new();
-    for keyword in ["type", "enum"] {
+    for keyword in ["type", "enum", "x-taplo"] {
         plain.extend(node.remove(keyword).map(|value| (keyword.to_owned(), value)));
     }
     node.insert("anyOf".into(), json!([plain, { "type": "string", "pattern": PARAMETER }]));
+}
+
+/// Says of every branch what is said of the whole: taplo shows the words of the branch that it completes.
+pub(super) fn describe_branches(schema: &mut Json) {
+    let Some(node) = schema.as_object_mut() else { return };
+    let description = node.get("description").cloned();
+    if let (Some(description), Some(Json::Array(branches))) = (description, node.get_mut("anyOf")) {
+        for branch in branches.iter_mut().filter_map(Json::as_object_mut) {
+            branch.entry("description").or_insert_with(|| description.clone());
+        }
+    }
+    for (key, value) in node.iter_mut() {
+        each_subschema(key, value, &mut describe_branches);
+    }
 }
 
 /// A pattern applies to texts alone, so a number or list needs no branch of its own. Tables are not given by parameters.
@@ -69,6 +83,20 @@ fn type_names(node: &Map<String, Json>) -> Vec<Json> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_branch_is_described_as_the_whole_is() {
+        let mut schema = json!({ "properties": { "x": {
+            "description": "How.",
+            "anyOf": [{ "enum": ["a"] }, { "type": "integer", "description": "A count." }],
+        } } });
+        describe_branches(&mut schema);
+        let branches = &schema["properties"]["x"]["anyOf"];
+        assert_eq!(
+            (&branches[0]["description"], &branches[1]["description"]),
+            (&json!("How."), &json!("A count."))
+        );
+    }
 
     fn allowed(option: &Json) -> jsonschema::Validator {
         let mut schema =

@@ -84,11 +84,13 @@ fn join_enumeration(node: &mut Map<String, Json>) {
     let Some(branches) = node.get("oneOf").and_then(Json::as_array) else { return };
     let Some(names) = branches.iter().map(constants).collect::<Option<Vec<_>>>() else { return };
     let docs: String = branches.iter().filter_map(documented).collect();
+    let each: Vec<Json> = branches.iter().flat_map(docs_of_constants).collect();
     let names: Vec<Json> = names.into_iter().flatten().collect();
     node.remove("oneOf");
     node.insert("type".into(), json!("string"));
     node.insert("enum".into(), Json::Array(names));
     if !docs.is_empty() {
+        node.insert("x-taplo".into(), json!({ "docs": { "enumValues": each } }));
         let own = node.get("description").and_then(Json::as_str).unwrap_or_default();
         let description = format!("{own}\n{docs}").trim().to_owned();
         node.insert("description".into(), description.into());
@@ -103,6 +105,13 @@ fn constants(branch: &Json) -> Option<Vec<Json>> {
         _ => return None,
     };
     texts.iter().all(Json::is_string).then_some(texts)
+}
+
+/// What stands beside each text of a branch when it is completed.
+fn docs_of_constants(branch: &Json) -> Vec<Json> {
+    let text = branch.get("description").and_then(Json::as_str).map(|text| json!(text.replace('\n', " ")));
+    let count = constants(branch).map_or(0, |texts| texts.len());
+    vec![text.unwrap_or_default(); count]
 }
 
 fn documented(branch: &Json) -> Option<String> {
@@ -144,6 +153,9 @@ mod tests {
         assert_eq!(properties["level"], json!({ "type": "integer", "minimum": 0, "maximum": 255 }));
         assert_eq!(properties["mode"]["type"], "string");
         assert_eq!(properties["mode"]["description"], "How.\n\n- `fast`: The first.");
+        let names = properties["mode"]["enum"].as_array().expect("a list");
+        let fast = names.iter().position(|name| name == "fast").expect("it is one of them");
+        assert_eq!(properties["mode"]["x-taplo"]["docs"]["enumValues"][fast], "The first.");
         let mut names: Vec<_> = properties["mode"]["enum"].as_array().expect("a list").iter().collect();
         names.sort_by_key(ToString::to_string);
         assert_eq!(names, [&json!("fast"), &json!("slow")]);

@@ -4,12 +4,10 @@ use chrono::format::{Item as StrftimeItem, StrftimeItems};
 
 use super::{NAMES, Part};
 use crate::config::{Fault, Span, Spanned, suggestion};
+use crate::contract::codes::{TEMPLATE_BRACE, TEMPLATE_DATETIME, UNKNOWN_PLACEHOLDER};
 
 /// How `{datetime}` is written without a format: a valid, sortable part of a file name, in UTC.
 const DEFAULT_DATETIME: &str = "%Y%m%dT%H%M%SZ";
-
-/// The code of a name that no template knows.
-const UNKNOWN_PLACEHOLDER: &str = "unknown-placeholder";
 
 pub(super) struct Parser<'a> {
     text: &'a Spanned<String>,
@@ -46,7 +44,7 @@ impl<'a> Parser<'a> {
         }
         let Some(length) = text[at + 1..].find('}').filter(|_| brace == "{") else {
             let message = format!("`{brace}` has no partner");
-            let fault = Fault::error("template-brace", self.span(at..at + 1), message);
+            let fault = Fault::error(TEMPLATE_BRACE, self.span(at..at + 1), message);
             self.faults.push(fault.help(format!("write `{brace}{brace}` for a literal brace")));
             return at + 1;
         };
@@ -73,7 +71,7 @@ impl<'a> Parser<'a> {
     fn datetime(&mut self, format: &str, range: Span) {
         if StrftimeItems::new(format).any(|item| item == StrftimeItem::Error) {
             let message = format!("`{format}` is not a time format");
-            let fault = Fault::error("template-datetime", self.span(range), message);
+            let fault = Fault::error(TEMPLATE_DATETIME, self.span(range), message);
             self.faults.push(fault.help("write for example `{datetime:%Y/%m/%d}`"));
         } else {
             self.parts.push(Part::Datetime(format.to_owned()));

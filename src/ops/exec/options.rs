@@ -68,12 +68,12 @@ pub(super) fn compile(value: &Value, environment: &Environment) -> Result<Recipe
     let command = keep(&mut faults, options.command.iter().map(filled));
     let variable = |(name, text): &(Spanned<String>, _)| Ok((name.value.clone(), filled(text)?));
     let variables = keep(&mut faults, options.env.iter().map(variable));
-    let depends = keep(&mut faults, options.depends.iter().map(|path| identity(path, &environment.folder)));
     if faults.is_empty() {
         faults.extend(same_places(&options.outputs));
         let texts = || command.iter().chain(variables.iter().map(|(_, text)| text));
         faults.extend(untold(&options.outputs, &|name| texts().any(|text| text.uses(name))));
     }
+    let depends = keep(&mut faults, options.depends.iter().map(|path| identity(path, &environment.folder)));
     if !faults.is_empty() {
         return Err(faults);
     }

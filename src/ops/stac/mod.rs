@@ -24,6 +24,7 @@ use crate::config::{Entries, Fault, OneOrMany, Spanned, Value, from_value};
 use crate::contract::{
     Environment, Failure, Item, Kind, Location, Op, OpEntry, Port, Shape, Source, SourceContext, Take,
 };
+use crate::ops::codes::{BAD_LOCATION, CONFLICT};
 
 /// The line of the table.
 pub(super) const ENTRY: OpEntry = OpEntry {
@@ -113,7 +114,7 @@ struct Stac {
 
 fn compile(value: &Value, environment: &Environment) -> Result<Arc<dyn Op>, Vec<Fault>> {
     let options: StacOptions = from_value(value)?;
-    let conflict = |message: &str| vec![Fault::error("conflicting-options", value.span.clone(), message)];
+    let conflict = |message: &str| vec![Fault::error(CONFLICT, value.span.clone(), message)];
     let catalogue = match (&options.url, &options.file) {
         (Some(url), None) => search(url, &options, environment)?,
         (None, Some(files)) if options.asks_nothing() => documents(files, environment)?,
@@ -141,14 +142,10 @@ fn search(
         Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     let Some(address) = address else {
         let message = format!("`{}` is not the address of an API", url.value);
-        return Err(vec![Fault::error("bad-location", url.span.clone(), message)]);
+        return Err(vec![Fault::error(BAD_LOCATION, url.span.clone(), message)]);
     };
     if let (Some(bbox), Some(intersects)) = (&options.bbox, &options.intersects) {
-        let fault = Fault::error(
-            "conflicting-options",
-            intersects.span.clone(),
-            "a search has `bbox` or `intersects`",
-        );
+        let fault = Fault::error(CONFLICT, intersects.span.clone(), "a search has `bbox` or `intersects`");
         return Err(vec![fault.related(bbox.span.clone(), "the other")]);
     }
     Ok(Catalogue::Search(address, Arc::new(Search::new(options, &environment.folder)?)))
@@ -159,7 +156,7 @@ fn documents(files: &[Spanned<String>], environment: &Environment) -> Result<Cat
     for file in files {
         match Location::parse(file, &environment.folder) {
             Ok(place) => places.push(place),
-            Err(message) => faults.push(Fault::error("bad-location", file.span.clone(), message)),
+            Err(message) => faults.push(Fault::error(BAD_LOCATION, file.span.clone(), message)),
         }
     }
     if faults.is_empty() { Ok(Catalogue::Documents(places.into())) } else { Err(faults) }

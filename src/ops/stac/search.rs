@@ -7,6 +7,8 @@ use serde_json::{Map, Value as Json, json};
 use super::StacOptions;
 use super::interval::widened;
 use crate::config::{Fault, Spanned};
+use crate::ops::codes::BAD_SEARCH;
+use crate::ops::filter::complaint;
 
 /// How many items a page has where the pipeline does not say.
 const PAGE_SIZE: u64 = 100;
@@ -102,7 +104,7 @@ fn take<T>(
     let Some(option) = option else { return };
     match check(&option.value) {
         Ok(value) => drop(body.insert(name.into(), value)),
-        Err(message) => faults.push(Fault::error("bad-search", option.span.clone(), message)),
+        Err(message) => faults.push(Fault::error(BAD_SEARCH, option.span.clone(), message)),
     }
 }
 
@@ -126,8 +128,8 @@ fn check_bbox(bbox: &[f64]) -> Result<(), String> {
 }
 
 fn condition(text: &str) -> Result<Json, String> {
-    let expression = cql2::parse_text(text).map_err(|error| format!("not a CQL2 condition: {error}"))?;
-    expression.to_value().map_err(|error| format!("not a CQL2 condition: {error}"))
+    let expression = cql2::parse_text(text).map_err(|error| complaint(&error).1)?;
+    expression.to_value().map_err(|error| complaint(&error).1)
 }
 
 /// `-properties.datetime` as the API posts it.

@@ -219,3 +219,31 @@ fn the_codes_are_unique_and_explained() {
     assert_eq!(codes.len(), crate::plan::codes::ALL.len());
     assert!(crate::plan::codes::ALL.iter().all(|(_, meaning)| meaning.ends_with('.')));
 }
+
+/// The schema and the registry are of one table; an op that only one of them has is told all the same.
+#[test]
+fn an_op_that_the_registry_does_not_have_is_told_with_the_nearest() {
+    let text = pipeline("", "");
+    let loaded = crate::config::load(
+        Path::new("/jobs/test.toml"),
+        &text,
+        &crate::config::Inputs::NONE,
+        &ops::schema(),
+    );
+    let written = loaded.pipeline.expect("it is sound");
+    let machine = machine();
+    let basis = Basis {
+        machine: &machine,
+        disk: crate::machine::Granted::new(GIB, "free disk"),
+        is_disk_memory: false,
+    };
+    let registry = crate::contract::Registry::new(&[]);
+    let (plan, faults) = resolve_on(&written, &registry, &basis, Places::of(&written));
+    assert!(plan.is_none());
+    let told: Vec<_> = faults
+        .iter()
+        .filter(|fault| fault.code == "unknown-op")
+        .map(|fault| &text[fault.span.clone()])
+        .collect();
+    assert_eq!(told, ["list", "fetch", "read", "encode", "write"]);
+}

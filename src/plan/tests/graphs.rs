@@ -242,6 +242,6 @@ fn windows_and_whole_items_do_not_flow_together() {
 #[test]
 fn the_manifest_names_the_op_and_its_options_alone() {
     let manifest = |uses: &str| stage(&planned(&pipeline("", uses)), "fetched").manifest.clone();
-    assert_eq!(manifest(""), serde_json::json!({ "op": "fetch", "options": {} }));
+    assert_eq!(manifest(""), serde_json::json!({ "fetch": {} }));
     assert_eq!(manifest(""), manifest("uses = [{ connections = 2 }], retry = { tries = 9 }, queue = 3,"));
 }
