@@ -35,21 +35,26 @@ pub(crate) struct Cut {
     pub(crate) spool: u64,
 }
 
-/// How to cut an item that is to enter these stages, so that several of its windows fit into `budget`; `None` where a
-/// stage needs it whole, or where no window is small enough. May call GDAL, so it belongs on a blocking thread.
+/// How to cut an item that is to enter these stages, so that several of its windows fit into `budget`. May call GDAL, so
+/// it belongs on a blocking thread.
+///
+/// # Errors
+/// Why it cannot be cut, in words that follow its demand.
 pub(crate) fn cut(
     shared: &Shared,
     item: &Item,
     into: &Arc<[usize]>,
     files: &Shape,
     budget: u64,
-) -> Option<Cut> {
-    let is_cuttable = |stage: &usize| matches!(shared.plan.oversize(*stage), Oversize::Cut(_));
-    if item.lineage.window.is_some() || !into.iter().all(is_cuttable) {
-        return None;
+) -> Result<Cut, String> {
+    if let Some(why) = why_not(&shared.plan, into) {
+        return Err(why);
     }
-    let Survey { raster, spool } = path::survey(&shared.cut_plan.stages, into, item, files).ok()?;
-    let grid = &raster.members.first()?.grid;
+    let surveyed = path::survey(&shared.cut_plan.stages, into, item, files);
+    let Survey { raster, spool } =
+        surveyed.map_err(|(_, failure)| format!("; it is not cut into windows: {}", failure.message))?;
+    let too_small = || "; no window of it would be small enough".to_owned();
+    let grid = &raster.members.first().ok_or_else(too_small)?.grid;
     let mut cut = Cut {
         files: Arc::new(files.clone()),
         into: into.clone(),
@@ -64,10 +69,10 @@ pub(crate) fn cut(
     for edge in EDGES {
         if demand > share {
             cut.edge = edge;
-            demand = cut.probe(shared, item).ok()?;
+            demand = cut.probe(shared, item).map_err(|(_, failure)| format!("; {}", failure.message))?;
         }
     }
-    (demand <= budget).then_some(cut)
+    if demand <= budget { Ok(cut) } else { Err(too_small()) }
 }
 
 impl Cut {
@@ -133,18 +138,20 @@ pub(crate) fn whole(item: &Item) -> Item {
     Item { payload: Payload::Assets(Vec::new()), ..item.clone() }
 }
 
-/// The failure of an item, or a window, that can never be granted its memory on its way into these stages, with the edit
-/// that helps.
-pub(crate) fn refusal(plan: &Plan, into: impl Iterator<Item = usize>, bytes: u64, capacity: u64) -> Failure {
+/// Why an item that enters these stages cannot be cut, as far as the plan tells.
+fn why_not(plan: &Plan, into: &[usize]) -> Option<String> {
     let name = |stage: usize| &plan.stages[stage].name;
-    let why = into.map(|stage| plan.oversize(stage)).find_map(|oversize| match oversize {
+    into.iter().find_map(|stage| match plan.oversize(*stage) {
         Oversize::IsWindow(cutter) => Some(format!(", or make the windows of `{}` smaller", name(cutter))),
         Oversize::NeedsWhole(stage) => {
             Some(format!("; it is not cut into windows, because `{}` needs it whole", name(stage)))
         }
         Oversize::Cut(_) => None,
-    });
-    let why = why.unwrap_or_else(|| "; smaller windows would not help".to_owned());
+    })
+}
+
+/// The failure of an item, or a window, that can never be granted its memory, with the edit that helps.
+pub(crate) fn refusal(bytes: u64, capacity: u64, why: &str) -> Failure {
     Failure::item(format!("{}{why}", too_large(bytes, capacity)))
 }
 

@@ -185,9 +185,17 @@ fn decide(
 ) -> Result<Admission, path::PathFailure> {
     let trace = |stage: &usize| path::trace(&shared.plan, *stage, item, files);
     let ways = into.iter().map(trace).collect::<Result<Ways, _>>()?;
-    let budget = shared.memory.capacity();
-    let cut = if demand(&ways) > budget { cut::cut(shared, item, into, files, budget) } else { None };
-    Ok(cut.map_or(Admission::Whole(ways), Admission::Cut))
+    let (needed, budget) = (demand(&ways), shared.memory.capacity());
+    if needed <= budget {
+        return Ok(Admission::Whole(ways));
+    }
+    let cut = cut::cut(shared, item, into, files, budget);
+    cut.map(Admission::Cut).map_err(|why| (largest(&ways), cut::refusal(needed, budget, &why)))
+}
+
+/// The stage whose way needs the most.
+fn largest(ways: &Ways) -> usize {
+    ways.iter().max_by_key(|way| way.demand).map_or(0, |way| way.stage)
 }
 
 fn demand(ways: &Ways) -> u64 {
@@ -297,9 +305,7 @@ async fn reserve(
     demand: u64,
 ) -> Result<ByteLease, path::PathFailure> {
     shared.memory.reserve_for(demand, label_of(parcel).into()).await.map_err(|refusal| {
-        let largest = ways.iter().max_by_key(|way| way.demand).map_or(0, |way| way.stage);
-        let into = ways.iter().map(|way| way.stage);
-        (largest, cut::refusal(&shared.plan, into, demand, refusal.capacity))
+        (largest(ways), cut::refusal(demand, refusal.capacity, "; a smaller window may do"))
     })
 }
 

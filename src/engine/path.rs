@@ -113,7 +113,7 @@ impl Survey {
     fn end_with(&mut self, raster: &Shape) -> Result<(), Failure> {
         match self.raster.members.first().zip(raster.members.first()) {
             Some((known, found)) if known.grid != found.grid => Err(Failure::item(
-                "the branches below `window` end on different grids; give each branch a `window` of its own",
+                "the branches below end on different grids; give each branch a `window` and a `read` of its own",
             )),
             _ => {
                 self.raster = raster.clone();

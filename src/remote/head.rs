@@ -162,8 +162,8 @@ impl StageClient {
         head
     }
 
-    /// The size of an object of any kind, by one request for its first byte, or from memory; `None` where the server does not
-    /// tell.
+    /// The size of an object of any kind, by one small read, or from memory; `None` where the server does not tell. An object
+    /// that ends within that read is remembered whole, so that it is not asked for again.
     ///
     /// # Errors
     /// The object cannot be read.
@@ -171,8 +171,15 @@ impl StageClient {
         if let Some(head) = self.known_head(url) {
             return Ok(head.version.size);
         }
-        let first = Ask::object(url, Some(0..1), None);
-        Ok(self.perform(&first, &mut Beginning { limit: 1 }).await?.version.size)
+        let limit = self.options().prefix;
+        let prefix = self.perform(&Ask::object(url, Some(0..limit), None), &mut Beginning { limit }).await?;
+        let head = Head::of(url, &prefix);
+        let size = head.version.size;
+        if head.is_whole {
+            self.heads().replace(url, &Arc::new(head));
+            self.heads().shrink(self.options().remembered);
+        }
+        Ok(size)
     }
 
     /// What is remembered of an object; nothing is asked.

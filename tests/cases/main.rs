@@ -15,6 +15,7 @@ mod copies;
 mod data;
 mod files;
 mod groups;
+mod jobs;
 mod pixels;
 mod requests;
 mod tables;

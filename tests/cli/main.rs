@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod catalogue;
+mod chunks;
 mod diagnostics;
 mod grouped;
 mod interrupted;
@@ -11,6 +12,7 @@ mod job;
 mod late_headers;
 mod limits;
 mod outputs;
+mod pictures;
 mod rasters;
 mod rates;
 mod record;

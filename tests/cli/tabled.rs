@@ -156,3 +156,30 @@ index   = { from = "written", table = { path = "index.geoparquet" } }
     assert_eq!((&geo["version"], &geo["primary_column"]), (&"1.0.0".into(), &"footprint".into()));
     assert_eq!(geo["columns"]["footprint"]["encoding"], "WKB");
 }
+
+/// A polygon over 5 whole columns and a quarter of the sixth, in 16 rows; its windows of one raster are one row.
+#[test]
+fn zonal_statistics_count_pixels_by_the_part_inside() {
+    let job = Job::new("");
+    let pipeline = include_str!("../../pipelines/zonal-statistics.toml");
+    let pipeline = pipeline.replace("size = 2048", "size = 4").replace("zones.gpkg", "zones.geojson");
+    fs::write(job.path("job.toml"), pipeline).unwrap();
+    columns().write(&job.path("in/b.tif"));
+    let (west, north) = (CORNER.0 + 10.0, CORNER.1);
+    let (east, south) = (west + 52.5, north - 160.0);
+    let ring =
+        format!("[[{west},{south}],[{east},{south}],[{east},{north}],[{west},{north}],[{west},{south}]]");
+    let zones = format!(
+        r#"{{"type":"FeatureCollection","crs":{{"type":"name","properties":{{"name":"EPSG:32633"}}}},"features":
+        [{{"type":"Feature","properties":{{"id":"z"}},"geometry":{{"type":"Polygon","coordinates":[{ring}]}}}}]}}"#
+    );
+    fs::write(job.path("zones.geojson"), zones).unwrap();
+    job.run().expect_exit(0);
+    let table = fs::read_to_string(job.path("out/zones.csv")).unwrap();
+    let cells: Vec<&str> = table.lines().nth(1).unwrap().split(',').collect();
+    assert_eq!(&cells[..3], ["b", "value", "z"]);
+    let numbers: Vec<f64> = cells[3..].iter().map(|cell| cell.parse().unwrap()).collect();
+    // 16 rows of (1 + 2 + 3 + 4 + 5) + 6 / 4 over 5.25 pixels.
+    let expected = [84.0, 1.0, 6.0, 16.5 / 5.25];
+    assert!(numbers.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{table}");
+}

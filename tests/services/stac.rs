@@ -89,6 +89,12 @@ fn the_api_over_a_database_gives_25_items_in_pages_of_10() {
     // Every fifth day from the first of January on.
     let (ids, _) = api.search(&bench, "early", "datetime = \"2024-01-01/2024-01-12\"");
     assert_eq!(ids, ["it00", "it01", "it02"]);
+    // Item n lies half a degree east of item n - 1, and half a degree north of item n - 5.
+    let area =
+        r#"{"type": "Polygon", "coordinates": [[[10.6, 50.6], [10.9, 50.6], [10.9, 50.9], [10.6, 50.6]]]}"#;
+    std::fs::write(bench.path("area.geojson"), area).unwrap();
+    let (ids, _) = api.search(&bench, "there", "intersects = \"area.geojson\"");
+    assert_eq!(ids, ["it06"]);
     let (ids, _) = api.search(&bench, "some", "page-size = 10, max-items = 12");
     assert_eq!(ids.len(), 12);
 }

@@ -122,7 +122,7 @@ fn oversize(plan: &Plan, entrance: usize) -> Option<Vec<String>> {
         _ if !plan.makes_rasters(entrance) => return None,
         Oversize::Cut(joins) => {
             let joins: Vec<&str> = joins.into_iter().map(name).collect();
-            format!("are cut into windows, which {} joins", joins.join(" and "))
+            format!("are cut into windows, which are joined by {}", joins.join(" and "))
         }
         Oversize::NeedsWhole(stage) => format!("are refused: {} needs them whole", name(stage)),
         Oversize::IsWindow(cutter) => format!("are refused: {} makes the windows", name(cutter)),
