@@ -222,14 +222,14 @@ struct Exposition(String);
 
 impl Exposition {
     fn head(&mut self, name: &str, kind: &str, help: &str) {
-        self.0 += &format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
+        self.0.extend(["# HELP ", name, " ", help, "\n# TYPE ", name, " ", kind, "\n"]);
     }
 
     fn line(&mut self, name: &str, labels: &[(&str, &str)], value: impl fmt::Display) {
         let labels: Vec<String> =
             labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
         let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-        self.0 += &format!("{name}{labels} {value}\n");
+        self.0.extend([name, &labels, " ", &value.to_string(), "\n"]);
     }
 }
 

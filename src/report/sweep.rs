@@ -144,22 +144,27 @@ impl Sweep {
                 spoken_count(run.failed),
             ]);
         }
-        let mut text = format!("{table}\n");
-        if self.points.iter().flat_map(|point| &point.runs).any(Measured::is_disturbed) {
-            text.push_str(
-                "\nother programs used the machine's cores meanwhile, so that these figures say little: sweep again when it \
-                 is quiet\n",
-            );
+        [format!("{table}\n"), self.disturbance(), self.conclusion()].concat()
+    }
+
+    /// That the figures say little, where others used the machine.
+    fn disturbance(&self) -> String {
+        if !self.points.iter().flat_map(|point| &point.runs).any(Measured::is_disturbed) {
+            return String::new();
         }
-        if let (Some(knee), Some(edit)) = (self.knee(), self.edit()) {
-            text += &format!(
+        "\nother programs used the machine's cores meanwhile, so that these figures say little: sweep again when it is \
+         quiet\n"
+            .to_owned()
+    }
+
+    fn conclusion(&self) -> String {
+        match (self.knee(), self.edit()) {
+            (Some(knee), Some(edit)) => format!(
                 "\nthe knee is at `{}` = {}: larger ones bring less than 10 % more\nunder `[resources]`: {edit}\n",
                 self.resource, knee.value
-            );
-        } else {
-            text.push_str("\nno knee: a service throttled at every size; begin with a smaller one\n");
+            ),
+            _ => "\nno knee: a service throttled at every size; begin with a smaller one\n".to_owned(),
         }
-        text
     }
 
     /// A chart of throughput over size, as SVG 1.1: the curve of the runs in the middle, every run as a dot, and the knee.
@@ -222,21 +227,23 @@ impl<'a> Chart<'a> {
         let point = &self.sweep.points[at];
         let (x, bottom) = (self.x(at), Self::HEIGHT - Self::EDGE);
         let label = escaped(&point.value);
-        let mut marks =
-            format!("<text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{label}</text>\n", bottom + 20.0);
-        for run in &point.runs {
+        let mut marks = vec![format!(
+            "<text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{label}</text>\n",
+            bottom + 20.0
+        )];
+        marks.extend(point.runs.iter().map(|run| {
             let y = self.y(run.items_per_second);
-            marks += &format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"#1f6fb2\"/>\n");
-        }
+            format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"#1f6fb2\"/>\n")
+        }));
         if self.sweep.knee() == Some(point) {
-            marks += &format!(
+            marks.push(format!(
                 "<path d=\"M{x:.1},{}V{bottom}\" stroke=\"#c2571a\" stroke-dasharray=\"4 3\"/>\n\
                  <text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\" fill=\"#c2571a\">knee</text>\n",
                 Self::EDGE,
                 Self::EDGE - 6.0
-            );
+            ));
         }
-        marks
+        marks.concat()
     }
 }
 

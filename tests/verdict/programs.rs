@@ -24,8 +24,8 @@ fn far_scenes(scenes: usize, resources: &str, work: &str) -> (Job, Server) {
     }
     let server = Server::start(&job.path("served")).unwrap();
     server.move_away(Duration::from_millis(50));
-    let list: String =
-        (0..scenes).map(|number| format!("\"{}\",\n", server.url(&format!("s{number:03}.tif")))).collect();
+    let addresses = (0..scenes).map(|number| format!("\"{}\",\n", server.url(&format!("s{number:03}.tif"))));
+    let list = addresses.collect::<Vec<_>>().concat();
     job.rewrite(&format!(
         r#"
 [resources]
