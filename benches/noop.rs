@@ -14,6 +14,7 @@
 #[path = "../tests/engine/support.rs"]
 mod support;
 
+use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -131,8 +132,9 @@ fn run(bench: &Bench, subscribers: Vec<Arc<dyn Subscriber>>, memory: Memory) -> 
         client: Client::default(),
         memory: Arc::new(memory),
         stop: Stop::default(),
+        workers: None,
         sample_every: Duration::from_secs(1),
-        stall_after: Duration::from_secs(60),
+        stall_after: Duration::from_mins(1),
     };
     let begun = Instant::now();
     let outcome = runtime.block_on(async {
@@ -148,7 +150,7 @@ fn recollect(ledger: &Path, files: u32) -> Memory {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let ledger = Ledger::open(ledger).unwrap();
     let earlier = runtime.block_on(ledger.snapshot()).unwrap();
-    Memory::recollect(ledger, earlier, Ask::Missing, Some(files))
+    Memory::recollect(ledger, earlier, HashMap::new(), Ask::Missing, Some(files))
 }
 
 /// The most memory that this process ever had, in bytes.

@@ -4,14 +4,21 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 macro_rules! name_type {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         #[serde(transparent)]
-        pub struct $name(Arc<str>);
+        pub struct $name(#[schemars(with = "String")] Arc<str>);
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self("".into())
+            }
+        }
 
         impl $name {
             /// The name as text.

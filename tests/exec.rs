@@ -6,9 +6,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 use gdal::DriverManager;
 use gdal::raster::Buffer;
+use rustix::process::{Pid, Signal, kill_process};
 
 /// A folder with a pipeline, its name with a space in it.
 struct Job {
@@ -162,12 +164,67 @@ fn a_timeout_is_told_and_another_try_is_made() {
     let job = Job::new(exec, "timeout = \"1s\"\nretry = { tries = 2, first-delay = \"1ms\" }");
     job.run(&[]).ends_with(0);
     for process in job.read("out/a.txt").lines().chain(job.read("out/b.txt").lines()) {
-        let state = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_else(|_| "(gone) Z".into());
-        assert!(state.contains(") Z"), "{state} still runs");
+        assert!(!is_alive(process), "{process} still runs");
     }
     let record = job.read(".gisrun/job.run.jsonl");
     let told = |line: &&str| line.contains("stage_retried") && line.contains("longer than its timeout of 1s");
     assert_eq!(record.lines().filter(told).count(), 2, "{record}");
+}
+
+/// The program and what it started itself are in one group.
+#[test]
+fn programs_end_with_a_run_that_is_killed() {
+    let exec = r#"{ command = ["sh", "-c", "sleep 600 & echo $$ $! > begun; wait", "{output}"], outputs = { made = "out/{id}.txt" } }"#;
+    let job = Job::new(exec, "");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_gisrun"))
+        .current_dir(job.root())
+        .args(["job.toml", "--machine", "cores=1,memory=1GiB"])
+        .spawn()
+        .unwrap();
+    let begun = || fs::read_to_string(job.root().join("begun")).unwrap_or_default();
+    wait_until("the program has begun", || begun().ends_with('\n'));
+    run.kill().unwrap();
+    run.wait().unwrap();
+    for process in begun().split_whitespace() {
+        wait_until("the program has ended", || !is_alive(process));
+    }
+}
+
+/// A program that does not end when it is asked to holds the second step up; the third does not wait for it.
+#[test]
+fn the_third_interrupt_waits_for_nobody() {
+    let exec = r#"{ command = ["sh", "-c", "trap 'echo > asked' TERM; echo $$ > begun; while :; do sleep 600 & wait; done", "{output}"], outputs = { made = "out/{id}.txt" } }"#;
+    let job = Job::new(exec, "");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_gisrun"))
+        .current_dir(job.root())
+        .args(["job.toml", "--machine", "cores=1,memory=1GiB"])
+        .spawn()
+        .unwrap();
+    let interrupt = || kill_process(Pid::from_child(&run), Signal::INT).unwrap();
+    let has = |path: &str| fs::exists(job.root().join(path)).unwrap();
+    let record = || job.read(".gisrun/job.run.jsonl");
+    wait_until("the program has begun", || has("begun"));
+    interrupt();
+    wait_until("the run stops", || record().contains("\"stopping\""));
+    interrupt();
+    wait_until("the program is asked to end", || has("asked"));
+    interrupt();
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    assert!(!record().contains("\"run_finished\""), "the run ends in its tracks");
+    wait_until("the program has ended", || !is_alive(job.read("begun").trim()));
+}
+
+fn is_alive(process: &str) -> bool {
+    fs::read_to_string(format!("/proc/{process}/stat")).is_ok_and(|state| !state.contains(") Z"))
+}
+
+/// Looks again and again; a condition that never comes to be ends the test.
+fn wait_until(condition: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_mins(1), "in vain: {condition}");
+        std::thread::yield_now();
+    }
 }
 
 #[test]

@@ -25,6 +25,44 @@ fn the_committed_schema_is_current() {
 }
 
 #[test]
+fn the_committed_schema_of_records_is_current() {
+    let committed = fs::read_to_string(Path::new(ROOT).join("schema/run.schema.json")).unwrap_or_default();
+    assert!(
+        committed == cli::schema::run_text(),
+        "schema/run.schema.json is stale; renew it with\n    cargo run -- schema run > schema/run.schema.json"
+    );
+}
+
+#[test]
+fn the_schema_of_records_takes_the_lines_of_all_versions() {
+    let schema = jsonschema::validator_for(&gisrun::events::schema()).unwrap();
+    for version in ["run-v1.jsonl", "run-v2.jsonl"] {
+        let text = fs::read_to_string(Path::new(ROOT).join("src/events/fixtures").join(version)).unwrap();
+        for line in text.lines() {
+            let faults: Vec<_> = schema
+                .iter_errors(&serde_json::from_str(line).unwrap())
+                .map(|error| error.to_string())
+                .collect();
+            assert_eq!(faults, Vec::<String>::new(), "{version}: {line}");
+        }
+    }
+}
+
+#[test]
+fn the_schema_of_records_refuses_what_is_no_event() {
+    let schema = jsonschema::validator_for(&gisrun::events::schema()).unwrap();
+    for line in [
+        r#"{"ts":1,"event":"item_painted","item":"a"}"#,
+        r#"{"event":"item_finished","item":"a"}"#,
+        r#"{"ts":1,"event":"item_finished"}"#,
+        r#"{"ts":1,"event":"item_finished","item":3}"#,
+        r#"{"ts":1,"event":"stage_started","stage":"a","item":"b","attempt":1,"waited":{}}"#,
+    ] {
+        assert!(!schema.is_valid(&serde_json::from_str(line).unwrap()), "{line}");
+    }
+}
+
+#[test]
 fn editors_accept_what_the_program_accepts() {
     let published = Published::new(&fake_ops::schema());
     for path in pipelines("sound") {

@@ -1,6 +1,7 @@
 //! The arguments as they are typed.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
@@ -8,7 +9,11 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::cli::render::Format;
-use crate::cli::{CheckRequest, Exit, PlanRequest, Request, RunRequest, Verbosity, output};
+use crate::cli::run::metrics;
+use crate::cli::{
+    CheckRequest, Exit, PlanRequest, ReportFormat, ReportRequest, Request, RunRequest, SchemaOf,
+    SweepRequest, Verbosity, output,
+};
 use crate::config::nearest;
 use crate::machine::Overrides;
 
@@ -54,6 +59,12 @@ struct RunArguments {
     /// Write the events to this file, one JSON line each
     #[arg(long, value_name = "PATH")]
     events: Option<PathBuf>,
+    /// Answer Prometheus at this address while the run goes on; a port alone is on this machine alone
+    #[arg(long, value_name = "ADDRESS", value_parser = metrics::address)]
+    metrics: Option<SocketAddr>,
+    /// Give a resource another size for this run; may be given several times
+    #[arg(long = "limit", value_name = "NAME=SIZE", value_parser = assignment)]
+    limits: Vec<(String, String)>,
 }
 
 #[derive(Debug, Args)]
@@ -98,8 +109,55 @@ enum Command {
         #[command(flatten)]
         machine: MachineArgument,
     },
-    /// Print the JSON schema of pipelines
-    Schema,
+    /// Say what runs came to, and why they were not faster
+    Report {
+        /// Records (`run.jsonl`), or pipelines whose last run is meant; several are taken together
+        #[arg(required = true, value_name = "RUN")]
+        runs: Vec<PathBuf>,
+        #[command(flatten)]
+        sets: Sets,
+        /// How the report is printed
+        #[arg(long, value_enum, default_value_t)]
+        format: ReportFormat,
+        /// Also write it as a page with charts, one file that needs nothing else
+        #[arg(long, value_name = "PATH")]
+        html: Option<PathBuf>,
+        /// Also write a trace that Perfetto opens
+        #[arg(long, value_name = "PATH")]
+        trace: Option<PathBuf>,
+    },
+    /// Run a pipeline at several sizes of one resource, and say where more brings nothing
+    Sweep {
+        /// The pipeline; what it writes goes to folders of the trials, and what is there stays as it is
+        #[arg(value_name = "FILE")]
+        pipeline: PathBuf,
+        #[command(flatten)]
+        sets: Sets,
+        /// The resource
+        #[arg(long, value_name = "NAME")]
+        resource: String,
+        /// The sizes: `1,2,4`, or `2..32` to double until it brings nothing more or a service throttles
+        #[arg(long, value_name = "SIZES")]
+        values: String,
+        /// Runs at each size; the one in the middle counts
+        #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+        repeats: u64,
+        /// Runs before the first that counts
+        #[arg(long, value_name = "COUNT", default_value_t = 1)]
+        warm_up: u64,
+        /// How the table is printed
+        #[arg(long, value_enum, default_value_t)]
+        format: ReportFormat,
+        /// Also draw it, as SVG
+        #[arg(long, value_name = "PATH")]
+        chart: Option<PathBuf>,
+    },
+    /// Print a JSON schema: of pipelines, or of the lines of `run.jsonl`
+    Schema {
+        /// Of what
+        #[arg(value_enum, default_value_t)]
+        of: SchemaOf,
+    },
     /// List the ops, or print the manual of one
     Ops {
         /// The op
@@ -164,7 +222,23 @@ impl Command {
             Self::Plan { pipeline, sets, machine } => {
                 Request::Plan(PlanRequest { pipeline, sets: sets.sets, machine: machine.machine })
             }
-            Self::Schema => Request::Schema,
+            Self::Report { runs, sets, format, html, trace } => {
+                Request::Report(ReportRequest { runs, sets: sets.sets, format, html, trace })
+            }
+            Self::Sweep { pipeline, sets, resource, values, repeats, warm_up, format, chart } => {
+                let sets = sets.sets;
+                Request::Sweep(SweepRequest {
+                    pipeline,
+                    sets,
+                    resource,
+                    values,
+                    repeats,
+                    warm_up,
+                    format,
+                    chart,
+                })
+            }
+            Self::Schema { of } => Request::Schema { of },
             Self::Ops { name } => Request::Ops { name },
             Self::Init { path } => Request::Init { path },
             Self::Completions { shell } => Request::Completions { shell },
@@ -202,6 +276,8 @@ impl RunArguments {
             revalidate: self.revalidate,
             verbosity,
             events: self.events,
+            metrics: self.metrics,
+            limits: self.limits,
         }))
     }
 }

@@ -6,6 +6,7 @@ mod arguments;
 pub mod check;
 mod exit;
 mod init;
+mod limits;
 mod log;
 mod ops;
 mod output;
@@ -13,10 +14,12 @@ mod pipeline_file;
 pub mod plan;
 mod planned;
 pub mod render;
+pub mod report;
 mod request;
 pub mod run;
 pub mod schema;
 mod shell;
+pub mod sweep;
 mod worker;
 
 use std::ffi::OsString;
@@ -24,7 +27,10 @@ use std::process::ExitCode;
 
 pub use exit::Exit;
 pub use pipeline_file::PipelineFile;
-pub use request::{CheckRequest, PlanRequest, Request, RunRequest, Verbosity};
+pub use request::{
+    CheckRequest, PlanRequest, ReportFormat, ReportRequest, Request, RunRequest, SchemaOf, SweepRequest,
+    Verbosity,
+};
 
 /// Reads the arguments, does what they ask, and says how it went.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -40,7 +46,9 @@ fn execute(request: Request) -> Exit {
         Request::Run(request) => run::run(&request),
         Request::Plan(request) => plan::plan(&request),
         Request::Check(request) => check::check(&request),
-        Request::Schema => schema::print(),
+        Request::Report(request) => report::report(&request),
+        Request::Sweep(request) => sweep::sweep(&request),
+        Request::Schema { of } => schema::print(of),
         Request::Ops { name } => ops::print(name.as_deref()),
         Request::Init { path } => init::init(&path),
         Request::Completions { shell } => shell::print_completions(shell),

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::cli::render::Format;
-use crate::cli::{PipelineFile, output, schema};
-use crate::config::AsWritten;
+use crate::cli::{PipelineFile, limits, output, schema};
+use crate::config::{AsWritten, Severity};
 use crate::contract::Registry;
 use crate::machine::{self, Machine, Overrides};
 use crate::ops;
@@ -38,6 +38,27 @@ impl Named<'_> {
             plan = resolved;
         }
         (file, plan)
+    }
+
+    /// The plan to run, with these limits instead of those of the pipeline; `None` where it has faults, which are told.
+    ///
+    /// # Errors
+    /// A limit of no resource, or of another kind; in words.
+    pub(super) fn plan_with(&self, limits: &[(String, String)]) -> Result<Option<Planned>, String> {
+        let Some(mut planned) = self.plan() else { return Ok(None) };
+        if limits.is_empty() {
+            return Ok(Some(planned));
+        }
+        limits::apply(&mut planned.written, limits)?;
+        let machine = self.machine.unwrap_or_default().over(&this_machine());
+        let (plan, faults) = plan::resolve(&planned.written, &ops::registry(), &machine);
+        let error = faults.into_iter().find(|fault| fault.severity == Severity::Error);
+        match (plan, error) {
+            (Some(plan), None) => Ok(Some(Planned { plan, ..planned })),
+            (_, error) => {
+                Err(error.map_or_else(|| "the limits do not fit".to_owned(), |fault| fault.message))
+            }
+        }
     }
 
     /// The plan to run; every fault is told on standard error, and with an error among them there is none.

@@ -1,7 +1,9 @@
 //! What is asked for, checked: the arguments as they are used.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use clap::ValueEnum;
 use clap_complete::Shell;
 
 use crate::cli::render::Format;
@@ -16,8 +18,15 @@ pub enum Request {
     Plan(PlanRequest),
     /// Look for errors.
     Check(CheckRequest),
-    /// Print the JSON schema.
-    Schema,
+    /// Say what runs came to.
+    Report(ReportRequest),
+    /// Run a pipeline at several sizes of one resource.
+    Sweep(SweepRequest),
+    /// Print a JSON schema.
+    Schema {
+        /// Of what.
+        of: SchemaOf,
+    },
     /// List the ops, or print the manual of one.
     Ops {
         /// The op.
@@ -61,6 +70,10 @@ pub struct RunRequest {
     pub verbosity: Verbosity,
     /// `--events`: where the events are written, one JSON line each.
     pub events: Option<PathBuf>,
+    /// `--metrics`: where Prometheus is answered.
+    pub metrics: Option<SocketAddr>,
+    /// `--limit name=size`, in order: other sizes of resources.
+    pub limits: Vec<(String, String)>,
 }
 
 /// How much a run tells.
@@ -99,4 +112,60 @@ pub struct CheckRequest {
     pub format: Format,
     /// `--deny-warnings`: a warning counts as an error.
     pub deny_warnings: bool,
+}
+
+/// `gisrun report`
+#[derive(Clone, Debug)]
+pub struct ReportRequest {
+    /// Records of runs, or pipelines whose last run is meant.
+    pub runs: Vec<PathBuf>,
+    /// `--set name=value`, in order, for pipelines.
+    pub sets: Vec<(String, String)>,
+    /// `--format`
+    pub format: ReportFormat,
+    /// `--html`: where the page is written.
+    pub html: Option<PathBuf>,
+    /// `--trace`: where the trace is written.
+    pub trace: Option<PathBuf>,
+}
+
+/// `gisrun sweep`
+#[derive(Clone, Debug)]
+pub struct SweepRequest {
+    /// The pipeline's file.
+    pub pipeline: PathBuf,
+    /// `--set name=value`, in order.
+    pub sets: Vec<(String, String)>,
+    /// `--resource`
+    pub resource: String,
+    /// `--values`: `1,2,4`, or `2..32`.
+    pub values: String,
+    /// `--repeats`: runs that count at each size, at least 1.
+    pub repeats: u64,
+    /// `--warm-up`: runs before the first that counts.
+    pub warm_up: u64,
+    /// `--format`
+    pub format: ReportFormat,
+    /// `--chart`: where a chart is written, as SVG.
+    pub chart: Option<PathBuf>,
+}
+
+/// How a report is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// What a schema is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum SchemaOf {
+    /// A pipeline.
+    #[default]
+    Pipeline,
+    /// A line of `run.jsonl`.
+    Run,
 }

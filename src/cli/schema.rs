@@ -1,8 +1,9 @@
-//! `gisrun schema`: the schema of the language with the options of every op.
+//! `gisrun schema`: the schema of the language with the options of every op, or that of the record of a run.
 
-use crate::cli::{Exit, output};
+use crate::cli::{Exit, SchemaOf, output};
 use crate::config::{OpPart, Parts, Schema, generator};
 use crate::contract::Registry;
+use crate::events;
 use crate::ops;
 use crate::remote::AccessOptions;
 
@@ -24,6 +25,14 @@ pub fn published_text(registry: &Registry) -> String {
     format!("{:#}\n", compile(registry).published())
 }
 
-pub(super) fn print() -> Exit {
-    output::print(&published_text(&ops::registry()))
+/// The text of `schema/run.schema.json`.
+pub fn run_text() -> String {
+    format!("{:#}\n", events::schema())
+}
+
+pub(super) fn print(of: SchemaOf) -> Exit {
+    output::print(&match of {
+        SchemaOf::Pipeline => published_text(&ops::registry()),
+        SchemaOf::Run => run_text(),
+    })
 }

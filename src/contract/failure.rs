@@ -15,27 +15,45 @@ pub struct Failure {
     pub message: String,
     /// How long the service asked to be left alone, for transient failures.
     pub retry_after: Option<Duration>,
+    /// Whether what the pipeline asks for is at fault, so that no run of it could succeed: an empty list, two items with
+    /// one id.
+    pub is_bad_input: bool,
 }
 
 impl Failure {
     /// May succeed when tried again.
     pub fn transient(message: impl Into<String>) -> Self {
-        Self { class: FailureClass::Transient, message: message.into(), retry_after: None }
+        Self {
+            class: FailureClass::Transient,
+            message: message.into(),
+            retry_after: None,
+            is_bad_input: false,
+        }
     }
 
     /// Concerns this item alone; the run goes on.
     pub fn item(message: impl Into<String>) -> Self {
-        Self { class: FailureClass::Item, message: message.into(), retry_after: None }
+        Self { class: FailureClass::Item, message: message.into(), retry_after: None, is_bad_input: false }
     }
 
     /// Nothing that follows can succeed; the run stops.
     pub fn fatal(message: impl Into<String>) -> Self {
-        Self { class: FailureClass::Fatal, message: message.into(), retry_after: None }
+        Self { class: FailureClass::Fatal, message: message.into(), retry_after: None, is_bad_input: false }
+    }
+
+    /// The list that a source was told to read is empty or contradicts itself; the run stops before any work.
+    pub fn bad_input(message: impl Into<String>) -> Self {
+        Self { is_bad_input: true, ..Self::fatal(message) }
     }
 
     /// The work was cancelled from outside.
     pub fn cancelled() -> Self {
-        Self { class: FailureClass::Cancelled, message: "cancelled".into(), retry_after: None }
+        Self {
+            class: FailureClass::Cancelled,
+            message: "cancelled".into(),
+            retry_after: None,
+            is_bad_input: false,
+        }
     }
 
     /// The same failure with `what: ` before its message.
@@ -57,6 +75,11 @@ impl std::error::Error for Failure {}
 impl From<RequestError> for Failure {
     /// The request was tried as often as its stage allows already; the class says why it failed.
     fn from(error: RequestError) -> Self {
-        Self { class: error.class(), message: error.to_string(), retry_after: error.retry_after() }
+        Self {
+            class: error.class(),
+            message: error.to_string(),
+            retry_after: error.retry_after(),
+            is_bad_input: false,
+        }
     }
 }

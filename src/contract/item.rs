@@ -43,8 +43,8 @@ pub struct Lineage {
     pub group: Option<String>,
     /// The inner levels of a group, outermost first: for each level the key of every member.
     pub levels: Vec<Vec<String>>,
-    /// The local files that it is made from, so that none of them is written over.
-    pub inputs: Arc<[PathBuf]>,
+    /// The files that it is made from, so that none of them is written over.
+    pub inputs: Arc<[Location]>,
     /// The identity of the input as its listing gives it; the first link of the fingerprint.
     pub identity: String,
     /// The file name of the source, of its first asset, without folder and suffix: `{stem}`. Empty for a group.
@@ -242,14 +242,10 @@ impl Payload {
         }
     }
 
-    /// The local files that it refers to.
-    pub fn local_files(&self) -> Arc<[PathBuf]> {
+    /// The files that it refers to; addresses without their queries, where signatures stand.
+    pub fn locations(&self) -> Arc<[Location]> {
         let Payload::Assets(sets) = self else { return Arc::default() };
-        let paths = sets.iter().flat_map(|set| &set.assets).filter_map(|asset| match &asset.location {
-            Location::Local(path) => Some(path.clone()),
-            Location::Remote(_) => None,
-        });
-        paths.collect()
+        sets.iter().flat_map(|set| &set.assets).map(|asset| asset.location.without_query()).collect()
     }
 
     /// The port that carries it.

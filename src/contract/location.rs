@@ -49,6 +49,16 @@ impl Location {
         }
     }
 
+    /// The same place without a query.
+    #[must_use]
+    pub fn without_query(&self) -> Self {
+        let mut place = self.clone();
+        if let Location::Remote(url) = &mut place {
+            url.set_query(None);
+        }
+        place
+    }
+
     /// The file name without folder and last suffix, decoded; empty where there is none.
     pub fn stem(&self) -> String {
         let name = self.segments().pop().unwrap_or_default();

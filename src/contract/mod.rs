@@ -12,7 +12,8 @@ mod port;
 pub mod program;
 mod registry;
 mod shape;
-mod shared;
+mod shared_files;
+mod shared_ranges;
 mod template;
 
 pub use context::{Commits, ComputeContext, Intended, SourceContext, TransferContext};
@@ -27,6 +28,7 @@ pub use kind::{
 pub use op::{BandNames, Members, Op, Take};
 pub use port::Port;
 pub use registry::{Environment, OpEntry, Registry};
-pub use shape::{AssetNeed, AssetShape, BandShape, MemberShape, Shape};
-pub use shared::SharedFiles;
+pub use shape::{AssetNeed, AssetShape, BandShape, Foreseen, MemberShape, Shape};
+pub use shared_files::SharedFiles;
+pub use shared_ranges::{Claim, KeptRange, SharedRanges, Sharing};
 pub use template::{Scope, Template};

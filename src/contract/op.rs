@@ -96,9 +96,14 @@ pub trait Op: Send + Sync + 'static {
         Ok(Vec::new())
     }
 
-    /// Bytes of memory beside input and output while it works, for windows as given.
+    /// Bytes of memory beside input and output while it works on one core, for windows as given.
     fn scratch(&self, _input: &Shape, _output: &Shape) -> u64 {
         0
+    }
+
+    /// How many idle cores may help it at most, and the bytes of memory that each of them takes beside `scratch`.
+    fn helpers(&self, _input: &Shape, _output: &Shape) -> (u64, u64) {
+        (0, 0)
     }
 
     /// Bytes of the output that are the input's own, or that its bands share: what would be counted twice.
@@ -125,6 +130,11 @@ pub trait Op: Send + Sync + 'static {
     /// A template that names a property the item does not have, or a path that leaves its folder.
     fn outputs(&self, _item: &Item) -> Result<Vec<crate::contract::Location>, Failure> {
         Ok(Vec::new())
+    }
+
+    /// The places of final files as the pipeline writes them, with the names that are filled for each item.
+    fn places(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// How many files every item leaves under final names here.

@@ -1,5 +1,6 @@
 //! What is known of a payload before it exists: files, grids, bands, bytes.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,18 @@ pub struct AssetShape {
     /// The bytes that the header was read from, for remote files.
     #[serde(skip)]
     pub prefix: Option<Arc<FileBytes>>,
+    /// What of it is foreseen to be fetched.
+    #[serde(skip)]
+    pub foreseen: Option<Arc<Foreseen>>,
+}
+
+/// What of a file is foreseen to be fetched, as its header tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Foreseen {
+    /// Bytes of memory that it will hold.
+    pub held: u64,
+    /// The ranges that are needed beside the header; `None` for the whole file, or where the header does not tell.
+    pub ranges: Option<Vec<Range<u64>>>,
 }
 
 /// What is known of one member of a raster.
@@ -84,6 +97,7 @@ impl Shape {
             is_local: matches!(asset.location, Location::Local(_)),
             header: None,
             prefix: None,
+            foreseen: None,
         };
         let sets = sets.iter().enumerate();
         let assets = sets.flat_map(|(member, set)| set.assets.iter().map(move |asset| shape(member, asset)));

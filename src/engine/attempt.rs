@@ -10,6 +10,7 @@ use crate::contract::{Failure, Item};
 use crate::engine::journey::Parcel;
 use crate::engine::run::Shared;
 use crate::events::{Event, FailureClass, Waits};
+use crate::ids::{ItemId, StageName};
 use crate::plan::StagePlan;
 use crate::remote::{Next, Tries};
 use crate::resources::{LeaseSet, Requirement};
@@ -22,6 +23,25 @@ pub(crate) struct Attempt {
     pub(crate) cancel: CancellationToken,
     /// Counted from 1.
     pub(crate) number: u32,
+}
+
+/// What one try gave, beside its output itself.
+#[derive(Clone, Copy)]
+pub(crate) struct Yield {
+    /// Bytes that the output holds.
+    pub(crate) bytes: u64,
+    /// How many items go on.
+    pub(crate) items: u64,
+}
+
+impl Yield {
+    /// Nothing goes on.
+    pub(crate) const NOTHING: Self = Self { bytes: 0, items: 0 };
+
+    /// One item goes on that holds so many bytes.
+    pub(crate) fn one(bytes: u64) -> Self {
+        Self { bytes, items: 1 }
+    }
 }
 
 /// The bytes that an item's payload holds.
@@ -41,7 +61,7 @@ pub(crate) async fn persist<T, F>(
     mut work: impl FnMut(Attempt) -> F,
 ) -> Result<T, Failure>
 where
-    F: Future<Output = Result<(T, u64), Failure>>,
+    F: Future<Output = Result<(T, Yield), Failure>>,
 {
     let requirement =
         if stage.is_per_request { Requirement::default() } else { shared.pools.requirement(stage) };
@@ -55,18 +75,14 @@ where
         };
         waits.resources.clone_from(&leases.waited);
         let attempt = Attempt { leases, cancel: shared.stop.work().child_token(), number };
-        let failure = match try_once(shared, stage, parcel, waits, attempt, &mut work).await {
+        let (worked, failure) = match try_once(shared, stage, parcel, waits, attempt, &mut work).await {
             Ok(result) => return Ok(result),
-            Err(failure) => failure,
+            Err(failed) => failed,
         };
-        let Some(delay) = pause_before_next(stage, &failure, &mut tries) else { return Err(failure) };
-        shared.emitter.emit(|| Event::StageRetried {
-            stage: stage.name.clone(),
-            item: parcel.item.id.clone(),
-            attempt: number,
-            delay: delay.as_secs_f64(),
-            message: failure.message.clone(),
-        });
+        let delay = pause_before_next(stage, &failure, &mut tries);
+        let ended = Ended { number, worked, delay };
+        shared.emitter.emit(|| ended.event(stage.name.clone(), parcel.item.id.clone(), &failure));
+        let Some(delay) = delay else { return Err(failure) };
         // A pause that ends by itself is no standstill.
         let _running = shared.progress.begin();
         tokio::select! {
@@ -82,6 +98,31 @@ fn label_of(stage: &StagePlan, parcel: &Parcel) -> Arc<str> {
     format!("stage `{}`, item `{}`", stage.name, parcel.item.id).into()
 }
 
+/// A try that failed.
+struct Ended {
+    number: u32,
+    worked: f64,
+    /// Until the next one, if there is one.
+    delay: Option<Duration>,
+}
+
+impl Ended {
+    /// The one event that ends the try.
+    fn event(&self, stage: StageName, item: ItemId, failure: &Failure) -> Event {
+        let (attempt, worked, message) = (self.number, self.worked, failure.message.clone());
+        match self.delay {
+            Some(delay) => {
+                Event::StageRetried { stage, item, attempt, worked, delay: delay.as_secs_f64(), message }
+            }
+            None if failure.class == FailureClass::Cancelled => {
+                Event::StageCancelled { stage, item, attempt, worked }
+            }
+            None => Event::StageFailed { stage, item, attempt, worked, class: failure.class, message },
+        }
+    }
+}
+
+/// One try; tells its start and its good end. A failure comes with the seconds that it worked.
 async fn try_once<T, F>(
     shared: &Arc<Shared>,
     stage: &StagePlan,
@@ -89,9 +130,9 @@ async fn try_once<T, F>(
     waited: Waits,
     attempt: Attempt,
     work: &mut impl FnMut(Attempt) -> F,
-) -> Result<T, Failure>
+) -> Result<T, (f64, Failure)>
 where
-    F: Future<Output = Result<(T, u64), Failure>>,
+    F: Future<Output = Result<(T, Yield), Failure>>,
 {
     let _running = shared.progress.begin();
     let number = attempt.number;
@@ -106,28 +147,18 @@ where
     let cancel = attempt.cancel.clone();
     let result = within(stage, &cancel, work(attempt)).await;
     let worked = begun.elapsed().as_secs_f64();
-    shared.emitter.emit(|| match &result {
-        Ok((_, bytes_out)) => Event::StageFinished {
-            stage: name.clone(),
-            item: item.clone(),
-            attempt: number,
-            worked,
-            bytes_in: held_by(&parcel.item),
-            bytes_out: *bytes_out,
-        },
-        Err(failure) if failure.class == FailureClass::Cancelled => {
-            Event::StageCancelled { stage: name.clone(), item: item.clone(), attempt: number, worked }
-        }
-        Err(failure) => Event::StageFailed {
-            stage: name.clone(),
-            item: item.clone(),
-            attempt: number,
-            worked,
-            class: failure.class,
-            message: failure.message.clone(),
-        },
+    shared.tell_overdraft(parcel);
+    let (output, made) = result.map_err(|failure| (worked, failure))?;
+    shared.emitter.emit(|| Event::StageFinished {
+        stage: name.clone(),
+        item: item.clone(),
+        attempt: number,
+        worked,
+        bytes_in: held_by(&parcel.item),
+        bytes_out: made.bytes,
+        outputs: made.items,
     });
-    result.map(|(output, _)| output)
+    Ok(output)
 }
 
 /// The work under the stage's timeout; where requests are made, each has the timeout for itself.

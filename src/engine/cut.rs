@@ -15,13 +15,13 @@ use crate::units::ByteSize;
 /// Edges of windows that are tried, in pixels: tiles of outputs are filled by whole windows of most of them.
 const EDGES: [u64; 6] = [4096, 2048, 1024, 512, 256, 128];
 
-/// The stages of a plan as they work on windows that the engine cut.
-pub(crate) fn stages(plan: &Plan) -> Arc<[StagePlan]> {
+/// The plan as its stages work on windows that the engine cut.
+pub(crate) fn plan_of_windows(plan: &Plan) -> Arc<Plan> {
     let joined = |stage: &StagePlan| StagePlan {
         op: stage.joining.clone().unwrap_or_else(|| stage.op.clone()),
         ..stage.clone()
     };
-    plan.stages.iter().map(joined).collect()
+    Arc::new(Plan { stages: plan.stages.iter().map(joined).collect(), ..plan.clone() })
 }
 
 /// How one item is cut.
@@ -50,7 +50,7 @@ pub(crate) fn cut(
     if let Some(why) = why_not(&shared.plan, into) {
         return Err(why);
     }
-    let surveyed = path::survey(&shared.cut_stages, into, item, files);
+    let surveyed = path::survey(&shared.cut_plan.stages, into, item, files);
     let Survey { raster, spool } =
         surveyed.map_err(|(_, failure)| format!("; it is not cut into windows: {}", failure.message))?;
     let too_small = || "; no window of it would be small enough".to_owned();
@@ -98,7 +98,7 @@ impl Cut {
     /// # Errors
     /// What a header shows to be impossible.
     pub(crate) fn ways(&self, shared: &Shared, window: &Item) -> Result<Vec<Arc<PathNode>>, PathFailure> {
-        let trace = |stage: &usize| path::trace(&shared.cut_stages, *stage, window, &self.files);
+        let trace = |stage: &usize| path::trace(&shared.cut_plan, *stage, window, &self.files);
         self.into.iter().map(trace).collect()
     }
 

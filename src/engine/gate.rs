@@ -183,7 +183,7 @@ fn decide(
     into: &Arc<[usize]>,
     files: &Shape,
 ) -> Result<Admission, path::PathFailure> {
-    let trace = |stage: &usize| path::trace(&shared.plan.stages, *stage, item, files);
+    let trace = |stage: &usize| path::trace(&shared.plan, *stage, item, files);
     let ways = into.iter().map(trace).collect::<Result<Ways, _>>()?;
     let (needed, budget) = (demand(&ways), shared.memory.capacity());
     if needed <= budget {

@@ -4,14 +4,20 @@ use std::sync::Arc;
 
 use futures::future::try_join_all;
 use tokio::sync::Mutex;
+use url::Url;
 
 use crate::contract::blocking;
-use crate::contract::{Asset, AssetShape, Failure, Item, Location, Payload, Port, Shape};
+use crate::contract::{
+    Asset, AssetShape, Failure, Item, Kind, Location, Payload, Port, Shape, SharedFiles, TemporaryFile,
+    TransferContext,
+};
+use crate::engine::contexts;
+use crate::engine::journey::Parcel;
 use crate::engine::path::PathFailure;
 use crate::engine::run::Shared;
 use crate::plan::StagePlan;
-use crate::raster::Header;
-use crate::remote::RequestError;
+use crate::raster::{Answer, Header, Source};
+use crate::remote::redacted;
 
 /// The form of an item's files, as far as the stages behind the gate ask for it.
 ///
@@ -28,6 +34,33 @@ pub(crate) async fn read(shared: &Arc<Shared>, item: &Item, into: &[usize]) -> R
     }
     let assets = try_join_all(reads).await.map_err(|failure| (wish.stage, failure))?;
     Ok(Shape { assets, ..Shape::default() })
+}
+
+/// The form of a parent's files. Those whose header is not known before their body are brought to scratch by the stage
+/// that fetches, where the windows find them.
+///
+/// # Errors
+/// As [`read`], and what fetching fails with.
+pub(crate) async fn read_all(
+    shared: &Arc<Shared>,
+    parent: &Parcel,
+    stage: usize,
+) -> Result<Shape, PathFailure> {
+    let files = read(shared, &parent.item, &[stage]).await?;
+    let wish = Wish::of(&shared.plan.stages, &[stage]);
+    let is_unknown = |file: &AssetShape| !file.is_local && file.header.is_none();
+    if !wish.headers || !files.assets.iter().any(is_unknown) {
+        return Ok(files);
+    }
+    let Kind::Transfer(fetch) = shared.plan.stages[wish.stage].op.clone().kind() else { return Ok(files) };
+    let unknown = files.assets.iter().filter(|file| is_unknown(file)).cloned().collect();
+    let context = TransferContext {
+        input: Arc::new(Shape { assets: unknown, ..Shape::default() }),
+        ..contexts::transfer(shared, wish.stage, parent, shared.stop.work())
+    };
+    let brought = fetch.transfer(parent.item.clone(), context).await;
+    brought.map_err(|failure| (wish.stage, failure))?;
+    read(shared, &parent.item, &[stage]).await
 }
 
 /// What the stages behind the gate want to know of which files.
@@ -112,6 +145,7 @@ async fn probe(
         is_local: true,
         header: None,
         prefix: None,
+        foreseen: None,
     };
     match &asset.location {
         Location::Local(path) if wish.headers => {
@@ -125,11 +159,15 @@ async fn probe(
         Location::Remote(url) if wish.sizes => {
             let client = shared.client_of(wish.stage, &item.id);
             shape.is_local = false;
-            if wish.headers {
-                let head = client.head(url).await.map_err(|error| failure_of(&error))?;
+            if let Some(file) = brought(item, member, asset).filter(|_| wish.headers) {
+                (shape.size, shape.header) = (None, Some(header_of(shared, file, url).await?));
+            } else if wish.headers {
+                let head = client.head(url).await?;
                 shape.size = head.version.size;
                 shape.prefix = Some(Arc::new(head.bytes.clone()));
                 shape.header.clone_from(&head.header);
+            } else if shape.size.is_none() {
+                shape.size = client.size_of(url).await?;
             }
         }
         Location::Local(_) => {}
@@ -138,6 +176,23 @@ async fn probe(
     Ok(shape)
 }
 
-fn failure_of(error: &RequestError) -> Failure {
-    Failure { class: error.class(), retry_after: error.retry_after(), message: error.to_string() }
+/// The file on scratch that the windows of the item's parent share.
+fn brought(item: &Item, member: usize, asset: &Asset) -> Option<Arc<TemporaryFile>> {
+    item.lineage.shared.as_ref()?.get(&SharedFiles::name_of(member, &asset.name))
+}
+
+async fn header_of(
+    shared: &Arc<Shared>,
+    file: Arc<TemporaryFile>,
+    url: &Url,
+) -> Result<Arc<Header>, Failure> {
+    let name = redacted(url);
+    let header = blocking::run(shared.stop.work(), (), move || {
+        let answer = Header::of_source(Source::Downloaded { path: &file.path, name: &name });
+        match answer.map_err(|error| Failure::item(error.to_string()))? {
+            Answer::Known(header) => Ok(header),
+            Answer::Missing(_) => Err(Failure::item(format!("`{name}` ends before its header does"))),
+        }
+    });
+    header.await.map(Arc::new)
 }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::contract::blocking;
 use crate::contract::{Assemble, Assembly, Failure, Gather, Item, Payload};
-use crate::engine::attempt::{Attempt, persist};
+use crate::engine::attempt::{Attempt, Yield, persist};
 use crate::engine::contexts;
 use crate::engine::journey::{Ending, Journey, Parcel};
 use crate::engine::outlets::Outlets;
@@ -151,7 +151,7 @@ async fn add(shared: &Arc<Shared>, stage: usize, op: &Arc<dyn Assemble>, parents
                 assembly.add(item, &context)
             })
             .await?;
-            Ok(((), 0))
+            Ok(((), Yield::NOTHING))
         }
     });
     if let Err(failure) = added.await {
@@ -164,10 +164,11 @@ fn assembly_of(parents: &Parents, stage: usize, parcel: &Parcel) -> AssemblySlot
     let parent = parcel.item.reported_id().clone();
     let brood = parcel.broods.iter().find(|brood| brood.stage == stage);
     let mut parents = parents.lock().unwrap_or_else(PoisonError::into_inner);
+    let id = parent.clone();
     let pending = parents.entry(parent).or_insert_with(|| Pending {
         assembly: Arc::default(),
         journey: parcel.journey.clone(),
-        item: Item { payload: Payload::Assets(Vec::new()), ..parcel.item.clone() },
+        item: Item { id, payload: Payload::Assets(Vec::new()), ..parcel.item.clone() },
         whole: brood.and_then(|brood| brood.whole.clone()),
     });
     pending.assembly.clone()
@@ -205,8 +206,8 @@ async fn finish(shared: &Arc<Shared>, stage: usize, parents: &Parents, parent: &
         async move {
             let finish = move || assembly.ok_or_else(Failure::cancelled)?.finish(&context);
             let item = blocking::run(&cancel, leases, finish).await?;
-            let bytes = item.payload.held();
-            Ok((item, bytes))
+            let made = Yield::one(item.payload.held());
+            Ok((item, made))
         }
     });
     match finished.await {
@@ -264,7 +265,7 @@ async fn keep(
             let rows = rows.await?;
             drop(attempt);
             shared.remembers.keep_rows(&plan.name, &parcel.item, &rows).await?;
-            Ok(((), 0))
+            Ok(((), Yield::NOTHING))
         }
     })
     .await
@@ -292,7 +293,8 @@ async fn write(
         async move {
             let item = written.await?;
             drop(attempt);
-            Ok((item, 0))
+            let made = item.as_ref().map_or(Yield::NOTHING, |item| Yield::one(item.payload.held()));
+            Ok((item, made))
         }
     });
     if let Some(item) = written.await? {

@@ -12,7 +12,6 @@ use crate::engine::cut;
 use crate::engine::journey::Parcel;
 use crate::engine::path::{self, PathFailure};
 use crate::engine::run::Shared;
-use crate::events::Event;
 use crate::raster::{Answer, Header, RasterError, Source};
 
 /// Whether a stage opens files of which not all headers are known from its input's form.
@@ -39,7 +38,7 @@ pub(crate) async fn find_way(
     let trace = move || {
         let wanted = plan.stages[stage].op.reads_assets();
         let files = form_of(&item, wanted.as_deref())?;
-        Ok(path::trace(&plan.stages, stage, &item, &files))
+        Ok(path::trace(&plan, stage, &item, &files))
     };
     let traced = blocking::run(shared.stop.work(), (), trace).await;
     let way = traced.map_err(|failure| (stage, failure))??;
@@ -48,11 +47,10 @@ pub(crate) async fn find_way(
     if way.demand > capacity {
         return Err((way.stage, cut::late_refusal(way.demand, capacity)));
     }
-    let bytes = memory.grow_to(way.demand);
-    if bytes > 0 {
-        shared.emitter.emit(|| Event::Overdraft { item: parcel.item.id.clone(), bytes });
-    }
-    Ok(Parcel { path: Some(way), memory: Some(memory), ..parcel })
+    memory.grow_to(way.demand);
+    let parcel = Parcel { path: Some(way), memory: Some(memory), ..parcel };
+    shared.tell_overdraft(&parcel);
+    Ok(parcel)
 }
 
 /// The form of the files that an item has now, with the headers of those that are wanted.
@@ -63,7 +61,8 @@ fn form_of(item: &Item, wanted: Option<&[String]>) -> Result<Shape, Failure> {
         if is_wanted(name) {
             let is_local = matches!(source, Some(Source::Local(_)));
             let header = source.map(header_of).transpose()?.flatten();
-            assets.push(AssetShape { member, name: name.clone(), size, is_local, header, prefix: None });
+            let name = name.clone();
+            assets.push(AssetShape { member, name, size, is_local, header, prefix: None, foreseen: None });
         }
         Ok::<(), Failure>(())
     };

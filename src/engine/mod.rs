@@ -23,6 +23,7 @@ mod rows;
 mod run;
 mod source;
 mod stage;
+mod standing;
 mod stop;
 mod watch;
 mod wiring;
@@ -32,6 +33,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use crate::events::Emitter;
 use crate::ids::ResourceName;
@@ -43,6 +45,7 @@ pub use fingerprint::{Fingerprint, Manifests};
 pub use isolation::{Greeting, WorkerCommand, serve};
 pub use pools::RememberedLimits;
 pub use remember::{Ask, Memory};
+pub use standing::{Standings, of_objects};
 pub use stop::{Stop, StopReason};
 
 use run::{Progress, Shared, Tally};
@@ -89,9 +92,11 @@ pub async fn run(plan: Arc<Plan>, services: Services) -> Outcome {
     let shared = share(&plan, &services);
     let mut tasks = JoinSet::new();
     let gauges = wiring::spawn(&shared, &mut tasks);
-    let mut watchers = JoinSet::new();
+    let (mut watchers, mut sampler) = (JoinSet::new(), JoinSet::new());
+    let ended = CancellationToken::new();
     if services.emitter.is_heard() {
-        watchers.spawn(watch::sample(shared.clone(), gauges.clone(), services.sample_every));
+        let ended = ended.clone();
+        sampler.spawn(watch::sample(shared.clone(), gauges.clone(), services.sample_every, ended));
     }
     watchers.spawn(watch::stopping(shared.clone()));
     watchers.spawn(watch::stalls(shared.clone(), gauges, services.stall_after));
@@ -101,6 +106,8 @@ pub async fn run(plan: Arc<Plan>, services: Services) -> Outcome {
         }
     }
     watchers.shutdown().await;
+    ended.cancel();
+    drop(sampler.join_all().await);
     outcome(&shared, &plan)
 }
 
@@ -125,7 +132,7 @@ fn share(plan: &Arc<Plan>, services: &Services) -> Arc<Shared> {
         scratch: budget("scratch"),
         unit: pools.unit(plan),
         manifests: fingerprint::Manifests::of_plan(plan),
-        cut_stages: cut::stages(plan),
+        cut_plan: cut::plan_of_windows(plan),
         plan: plan.clone(),
         pools,
         stop,

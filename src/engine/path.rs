@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::contract::{AssetNeed, Failure, Item, Kind, Op, Port, Shape};
 use crate::engine::late;
-use crate::plan::{MemoryDemand, StagePlan};
+use crate::plan::{MemoryDemand, Plan, StagePlan};
 use crate::raster::Window;
 
 /// One stage of an item's way, and the ways that follow from its output.
@@ -50,13 +50,13 @@ pub(crate) type PathFailure = (usize, Failure);
 /// # Errors
 /// What a header already shows to be impossible, with the stage that would fail.
 pub(crate) fn trace(
-    stages: &[StagePlan],
+    plan: &Plan,
     stage: usize,
     item: &Item,
     files: &Shape,
 ) -> Result<Arc<PathNode>, PathFailure> {
-    let draft = Draft::of(stages, stage, item, files)?;
-    draft.settle(stages, item, Arc::new(files.clone()))
+    let draft = Draft::of(&plan.stages, stage, item, files)?;
+    draft.settle(plan, item, Arc::new(files.clone()))
 }
 
 /// What is known of a parent before it is cut into windows.
@@ -163,31 +163,20 @@ impl Draft {
     }
 
     /// The final forms, given what really comes in.
-    fn settle(
-        self,
-        stages: &[StagePlan],
-        item: &Item,
-        input: Arc<Shape>,
-    ) -> Result<Arc<PathNode>, PathFailure> {
-        let plan = &stages[self.stage];
+    fn settle(self, plan: &Plan, item: &Item, input: Arc<Shape>) -> Result<Arc<PathNode>, PathFailure> {
+        let stage = &plan.stages[self.stage];
         let needs: Option<Arc<[AssetNeed]>> = self.needs.map(Into::into);
         let informed = Shape { needs: needs.clone(), ..self.input };
-        let whole = plan.op.shape(&informed, item).map_err(|failure| (self.stage, failure))?;
+        let whole = stage.op.shape(&informed, item).map_err(|failure| (self.stage, failure))?;
         let output = Arc::new(whole.windowed(&self.wanted_out));
         let next = self
             .next
             .into_iter()
-            .map(|draft| draft.settle(stages, item, output.clone()))
+            .map(|draft| draft.settle(plan, item, output.clone()))
             .collect::<Result<Vec<_>, _>>()?;
-        let own = match plan.memory {
+        let own = match stage.memory {
             MemoryDemand::Declared(bytes) => bytes,
-            MemoryDemand::Measured => {
-                // Both the run and a worker process hold what passes between them; on a thread some is shared.
-                let (copies, shared) =
-                    if plan.is_isolated() { (2, 0) } else { (1, plan.op.shared(&input, &output)) };
-                let all = copies * (input.held + output.held) + plan.op.scratch(&input, &output);
-                all.saturating_sub(shared)
-            }
+            MemoryDemand::Measured => measured(plan, stage, &input, &output),
         };
         let demand = own.max(next.iter().map(|node| node.demand).sum());
         Ok(Arc::new(PathNode {
@@ -201,6 +190,19 @@ impl Draft {
             is_open: self.is_open,
         }))
     }
+}
+
+/// Bytes of memory of a stage's work for these forms: what comes in and goes out, and what it needs beside that on its own
+/// core and on those that may help.
+fn measured(plan: &Plan, stage: &StagePlan, input: &Shape, output: &Shape) -> u64 {
+    let scratch = stage.op.scratch(input, output);
+    if stage.is_isolated() {
+        // Both the run and a worker process hold what passes between them, and no core helps there.
+        return 2 * (input.held + output.held) + scratch;
+    }
+    let (most, each) = stage.op.helpers(input, output);
+    let helpers = most.min(plan.idle_cores(stage)) * each;
+    (input.held + output.held + scratch + helpers).saturating_sub(stage.op.shared(input, output))
 }
 
 /// The consumers of a stage that work on the item itself; an assembled or gathered output is no part of its way.

@@ -14,10 +14,10 @@ use tokio_util::task::TaskTracker;
 
 use crate::contract::{Commits, Failure, Intended};
 use crate::engine::Fingerprint;
+use crate::engine::standing::{self, Standings};
 use crate::ids::{ItemId, ResourceName, StageName};
 use crate::ledger::{
-    Beginning, Intent, Ledger, LedgerError, PastFailure, Snapshot, Standing, Verdict, standing_of_file,
-    verdict,
+    Beginning, Intent, Ledger, LedgerError, PastFailure, Snapshot, Standing, Verdict, verdict,
 };
 
 /// Which items are asked for.
@@ -37,7 +37,7 @@ pub enum Ask {
 pub struct Memory {
     ledger: Option<Ledger>,
     earlier: Snapshot,
-    standing: HashMap<Arc<str>, Standing>,
+    standing: Standings,
     ask: Ask,
     /// How many files each item makes, where that is the same for all.
     outputs: Option<u32>,
@@ -54,9 +54,17 @@ impl Memory {
         Self::default()
     }
 
-    /// Reads what a ledger knows and looks at the files it names. Blocks while it does.
-    pub fn recollect(ledger: Ledger, earlier: Snapshot, ask: Ask, outputs: Option<u32>) -> Self {
-        let standing = look_at_files(&earlier);
+    /// Reads what a ledger knows and looks at the files it names; what is known of objects in stores is given. Blocks
+    /// while it does.
+    pub fn recollect(
+        ledger: Ledger,
+        earlier: Snapshot,
+        objects: Standings,
+        ask: Ask,
+        outputs: Option<u32>,
+    ) -> Self {
+        let mut standing = standing::of_files(&earlier);
+        standing.extend(objects);
         Self { ledger: Some(ledger), earlier, standing, ask, outputs, ..Self::default() }
     }
 
@@ -164,12 +172,6 @@ impl Memory {
     fn lock_fingerprints(&self) -> std::sync::MutexGuard<'_, HashMap<ItemId, Arc<str>>> {
         self.fingerprints.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// What stands at the places that the ledger names.
-fn look_at_files(earlier: &Snapshot) -> HashMap<Arc<str>, Standing> {
-    let outputs = earlier.entries.values().flat_map(|entry| &entry.outputs);
-    outputs.map(|output| (output.location.clone(), standing_of_file(Path::new(&*output.location)))).collect()
 }
 
 /// A ledger that cannot be written shows at the next intent, which fails, and when it is closed.

@@ -15,9 +15,9 @@ use crate::engine::remember::Memory;
 use crate::engine::stop::{Stop, StopReason};
 use crate::events::{Emitter, Event, FailureClass};
 use crate::ids::{ItemId, StageName};
-use crate::plan::{Plan, StagePlan};
+use crate::plan::Plan;
 use crate::remote::StageClient;
-use crate::resources::{Bytes, Requirement};
+use crate::resources::{ByteLease, Bytes, Requirement};
 
 /// Shares of finished items are judged from this many on.
 const JUDGED_FROM: u64 = 100;
@@ -25,8 +25,8 @@ const JUDGED_FROM: u64 = 100;
 /// What all parts of a run share.
 pub(crate) struct Shared {
     pub(crate) plan: Arc<Plan>,
-    /// The stages as they work on items that the engine cuts: those that can join windows do.
-    pub(crate) cut_stages: Arc<[StagePlan]>,
+    /// The plan for items that the engine cuts: the stages that can join windows do.
+    pub(crate) cut_plan: Arc<Plan>,
     pub(crate) pools: Pools,
     pub(crate) memory: Bytes,
     pub(crate) scratch: Bytes,
@@ -61,6 +61,14 @@ impl Shared {
         journey.end(Ending::Failed(plan.name.clone(), failure));
         if stops {
             self.stop.stop_admission(StopReason::Aborted(message));
+        }
+    }
+
+    /// Tells what a parcel's memory has overdrawn.
+    pub(crate) fn tell_overdraft(&self, parcel: &Parcel) {
+        let bytes = parcel.memory.as_ref().map_or(0, ByteLease::take_overdrawn);
+        if bytes > 0 {
+            self.emitter.emit(|| Event::Overdraft { item: parcel.item.id.clone(), bytes });
         }
     }
 

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::contract::{
     Expand, Failure, Item, Regroup, Regrouped, Source, SourceContext, TransferContext, blocking,
 };
-use crate::engine::attempt::{Attempt, persist};
+use crate::engine::attempt::{Attempt, Yield, persist};
 use crate::engine::journey::{Brood, Ending, Homecoming, Journey, Parcel};
 use crate::engine::outlets::{Outlets, Places};
 use crate::engine::path::{self, Survey};
@@ -50,7 +50,8 @@ pub(crate) async fn list(shared: Arc<Shared>, stage: usize, source: Arc<dyn Sour
             }
             Some((Err(failure), _)) => {
                 let message = format!("stage `{}`: {failure}", plan.name);
-                shared.stop.stop_admission(StopReason::Aborted(message));
+                let reason = if failure.is_bad_input { StopReason::BadInput } else { StopReason::Aborted };
+                shared.stop.stop_admission(reason(message));
                 break;
             }
         }
@@ -75,7 +76,7 @@ struct Seen(HashSet<u64>);
 impl Seen {
     /// Begins an item's journey and sends it on; one whose id was given before fails, and the first stands.
     fn begin(&mut self, shared: &Arc<Shared>, stage: usize, mut item: Item, places: Places) {
-        item.lineage.inputs = item.payload.local_files();
+        item.lineage.inputs = item.payload.locations();
         let home: Arc<dyn Homecoming> = shared.tally.clone();
         let journey = Journey::begin(item.id.clone(), home);
         let mut hasher = DefaultHasher::new();
@@ -142,6 +143,8 @@ async fn windows_of(
 ) -> Result<(), Failure> {
     let plan = &shared.plan.stages[stage];
     let broods = broods(&parent.item, joins, None);
+    let mut parent = parent;
+    parent.item.lineage.shared.get_or_insert_default();
     let survey = survey(shared, stage, &parent).await?;
     let raster = Arc::new(survey.raster);
     let waits = waits_of(&parent, Instant::now());
@@ -153,6 +156,7 @@ async fn windows_of(
             let Attempt { leases, cancel, .. } = attempt;
             let context = contexts::transfer(&shared, stage, &parent, &cancel);
             let mut windows = op.expand(parent.item.clone(), TransferContext { output: raster, ..context });
+            let mut windows_given = 0;
             loop {
                 let places = shared.progress.pause_for(outlets.places()).await;
                 let Some(window) = windows.next().await.transpose()? else { break };
@@ -161,25 +165,36 @@ async fn windows_of(
                 }
                 let parcel = Parcel::new(window, parent.journey.clone());
                 places.send(&Parcel { broods: broods.clone(), ..parcel });
+                windows_given += 1;
             }
             drop(leases);
-            Ok(((), 0))
+            Ok(((), Yield { bytes: 0, items: windows_given }))
         }
     })
     .await
 }
 
-/// Reads a parent's headers, follows it to the raster that is cut, and takes the scratch that joining its windows needs.
+/// Follows a parent to the raster that is cut, and takes the scratch that joining its windows needs.
 async fn survey(shared: &Arc<Shared>, stage: usize, parent: &Parcel) -> Result<Survey, Failure> {
-    let files = headers::read(shared, &parent.item, &[stage]).await.map_err(|(_, failure)| failure)?;
-    let (plan, item) = (shared.plan.clone(), parent.item.clone());
-    let surveyed = blocking::run(shared.stop.work(), (), move || {
-        path::survey(&plan.stages, &plan.stages[stage].to, &item, &files).map_err(|(_, failure)| failure)
-    })
-    .await?;
+    let surveyed = tokio::select! {
+        biased;
+        () = shared.stop.work().cancelled() => return Err(Failure::cancelled()),
+        surveyed = follow(shared, stage, parent) => surveyed?,
+    };
     let label = format!("stage `{}`, item `{}`", shared.plan.stages[stage].name, parent.item.id);
     keep_scratch(shared, parent, surveyed.spool, label).await?;
     Ok(surveyed)
+}
+
+/// Reads a parent's headers, bringing the files whose header comes only after the body, and works its path out.
+async fn follow(shared: &Arc<Shared>, stage: usize, parent: &Parcel) -> Result<Survey, Failure> {
+    let _running = shared.progress.begin();
+    let files = headers::read_all(shared, parent, stage).await.map_err(|(_, failure)| failure)?;
+    let (plan, item) = (shared.plan.clone(), parent.item.clone());
+    blocking::run(shared.stop.work(), (), move || {
+        path::survey(&plan.stages, &plan.stages[stage].to, &item, &files).map_err(|(_, failure)| failure)
+    })
+    .await
 }
 
 /// Takes the scratch that joining the windows of a parent needs, until the end of its journey.
@@ -240,7 +255,8 @@ pub(crate) async fn regroup(
         async move {
             let regrouped = work.await?;
             drop(attempt);
-            Ok((regrouped, 0))
+            let made = Yield { bytes: 0, items: regrouped.groups.len() as u64 };
+            Ok((regrouped, made))
         }
     })
     .await;

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::contract::blocking;
 use crate::contract::{Compute, Failure, Item, Transfer};
-use crate::engine::attempt::{Attempt, persist};
+use crate::engine::attempt::{Attempt, Yield, persist};
 use crate::engine::contexts;
 use crate::engine::isolation::Crew;
 use crate::engine::journey::{Ending, Parcel};
@@ -121,7 +121,7 @@ async fn guarded(
     work: &Work,
     parcel: Parcel,
     attempt: Attempt,
-) -> Result<(Option<Item>, u64), Failure> {
+) -> Result<(Option<Item>, Yield), Failure> {
     let Attempt { leases, cancel, .. } = attempt;
     let output = match work {
         Work::Compute(op) => {
@@ -146,8 +146,8 @@ async fn guarded(
             ended.unwrap_or_else(|panic| Err(blocking::panicked(panic.as_ref())))?
         }
     };
-    let bytes = output.as_ref().map_or(0, |item| item.payload.held());
-    Ok((output, bytes))
+    let made = output.as_ref().map_or(Yield::NOTHING, |item| Yield::one(item.payload.held()));
+    Ok((output, made))
 }
 
 /// Returns once the work has been cancelled for so long.

@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 pub enum StopReason {
     /// A signal, by number: 2 or 15.
     Signal(i32),
-    /// A list or a pattern names nothing.
-    NoInput(String),
+    /// A list or a pattern names nothing, or two items with one id.
+    BadInput(String),
     /// Nothing that follows can succeed, or too many items failed.
     Aborted(String),
 }
@@ -22,7 +22,7 @@ impl fmt::Display for StopReason {
             StopReason::Signal(2) => f.write_str("interrupted"),
             StopReason::Signal(15) => f.write_str("terminated"),
             StopReason::Signal(number) => write!(f, "signal {number}"),
-            StopReason::NoInput(reason) | StopReason::Aborted(reason) => f.write_str(reason),
+            StopReason::BadInput(reason) | StopReason::Aborted(reason) => f.write_str(reason),
         }
     }
 }

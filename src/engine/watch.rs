@@ -1,32 +1,70 @@
 //! What is looked at from time to time while a run goes on: the use of everything, and whether anything moves.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
 
 use crate::engine::queue::Gauge;
 use crate::engine::run::Shared;
-use crate::events::{Event, QueueSample, ResourceSample};
+use crate::events::{Event, ProgramsSample, QueueSample, ResourceSample, Sample};
 use crate::ids::StageName;
-use crate::machine::ProcessReading;
+use crate::machine::{FamilyReading, ProcessReading};
 
 /// The queue into each stage, as seen from outside.
 pub(crate) type Gauges = Vec<(StageName, Gauge)>;
 
-/// Tells the use of everything, once every `period`, until it is dropped.
-pub(crate) async fn sample(shared: Arc<Shared>, gauges: Gauges, period: Duration) {
+/// Tells the use of everything now, once every `period`, and once more when the run has ended.
+pub(crate) async fn sample(shared: Arc<Shared>, gauges: Gauges, period: Duration, ended: CancellationToken) {
     let mut ticks = tokio::time::interval(period);
-    let mut taken: Vec<u64> = shared.pools.read_rates().map(|_| 0).collect();
+    let mut sampler = Sampler::begin(&shared);
     loop {
-        ticks.tick().await;
-        let process = ProcessReading::now();
-        shared.emitter.emit(|| Event::Sample {
-            resources: resources(&shared, &mut taken),
-            queues: queues(&gauges),
+        let is_last = tokio::select! {
+            _ = ticks.tick() => false,
+            () = ended.cancelled() => true,
+        };
+        shared.emitter.emit(|| Event::Sample(sampler.look(&shared, &gauges)));
+        if is_last {
+            return;
+        }
+    }
+}
+
+/// What the last sample saw, for what is told as a difference.
+struct Sampler {
+    taken: Vec<u64>,
+    family: FamilyReading,
+    at: Instant,
+}
+
+impl Sampler {
+    fn begin(shared: &Shared) -> Self {
+        let taken = shared.pools.read_rates().map(|rate| rate.taken).collect();
+        Self { taken, family: FamilyReading::now(), at: Instant::now() }
+    }
+
+    fn look(&mut self, shared: &Shared, gauges: &Gauges) -> Sample {
+        let (process, family, now) = (ProcessReading::now(), FamilyReading::now(), Instant::now());
+        let seconds = now.duration_since(self.at).as_secs_f64();
+        let a_second = |spent: f64| if seconds > 0.0 { spent / seconds } else { 0.0 };
+        let sample = Sample {
+            resources: resources(shared, &mut self.taken),
+            queues: queues(gauges),
             descriptors: process.descriptors,
             threads: process.threads,
             resident: process.resident,
-            cpu: process.cpu_seconds,
-        });
+            cpu: a_second(family.cpu_since(&self.family)),
+            starved: a_second(family.starved_since(&self.family)),
+            items: shared.tally.under_way(),
+            programs: ProgramsSample {
+                running: family.programs,
+                runnable: family.runnable_programs,
+                resident: family.programs_resident,
+                largest: family.largest_program,
+            },
+        };
+        (self.family, self.at) = (family, now);
+        sample
     }
 }
 
@@ -36,18 +74,26 @@ fn resources(shared: &Shared, taken: &mut [u64]) -> Vec<ResourceSample> {
         used: slots.used() as f64,
         limit: slots.limit() as f64,
         waiting: slots.waiting(),
+        holders: first_of(slots.holders()),
     });
     let budgets = shared.pools.all_budgets().iter().map(|budget| ResourceSample {
         name: budget.name().clone(),
         used: budget.used() as f64,
         limit: budget.capacity() as f64,
         waiting: budget.waiting(),
+        holders: first_of(budget.holders()),
     });
     let rates = shared.pools.read_rates().zip(taken).map(|(rate, before)| {
         let used = (rate.taken - std::mem::replace(before, rate.taken)) as f64;
-        ResourceSample { name: rate.name, used, limit: rate.per_second, waiting: rate.waiting }
+        let (name, limit, waiting) = (rate.name, rate.per_second, rate.waiting);
+        ResourceSample { name, used, limit, waiting, holders: Vec::new() }
     });
     slots.chain(budgets).chain(rates).collect()
+}
+
+fn first_of(mut holders: Vec<String>) -> Vec<String> {
+    holders.truncate(NAMED);
+    holders
 }
 
 fn queues(gauges: &Gauges) -> Vec<QueueSample> {

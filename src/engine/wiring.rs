@@ -89,7 +89,8 @@ impl Wiring {
         gauges
     }
 
-    /// The ways out of a stage in topological order; all that lead through the gate are one.
+    /// The ways out of a stage in topological order, which is that of the plan's stages; all that lead through the gate are
+    /// one.
     fn outlets(&self, stages: &[StagePlan], index: usize) -> Outlets {
         let mut outlets = Vec::new();
         let gated: Arc<[usize]> = if is_metadata(&stages[index]) {
@@ -97,7 +98,9 @@ impl Wiring {
         } else {
             Arc::default()
         };
-        for to in &stages[index].to {
+        let mut consumers = stages[index].to.clone();
+        consumers.sort_unstable();
+        for to in &consumers {
             if !gated.contains(to) {
                 outlets.push(Outlet::Stage(*to, self.inlets[to].clone()));
             } else if gated.first() == Some(to) {

@@ -2,12 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::outline::Outline;
+use super::sample::Sample;
 use crate::ids::{ItemId, ResourceName, StageName};
 
+/// The version of the vocabulary that this program writes; records of all earlier ones are read.
+pub const VERSION: u32 = 2;
+
 /// One line of `run.jsonl`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     /// Seconds since 1970-01-01T00:00:00Z, with microseconds.
     pub ts: f64,
@@ -17,7 +23,7 @@ pub struct Record {
 }
 
 /// What the engine does about a failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureClass {
     /// May succeed when tried again.
@@ -31,7 +37,7 @@ pub enum FailureClass {
 }
 
 /// Where the time before work went, in seconds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Waits {
     /// In the queue before the stage.
     pub queue: f64,
@@ -45,154 +51,252 @@ pub struct Waits {
     pub retry: f64,
 }
 
+impl Waits {
+    /// All of it, in seconds.
+    pub fn total(&self) -> f64 {
+        self.queue + self.places + self.retry + self.resources.values().sum::<f64>()
+    }
+}
+
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
 
-/// The plan in a few words, so that a record explains itself.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Outline {
-    /// Stages in topological order.
-    pub stages: Vec<OutlineStage>,
-    /// Resources in canonical order.
-    pub resources: Vec<OutlineResource>,
-    /// GDAL's block cache in bytes.
-    pub gdal_cache: u64,
-    /// Bytes of memory that the machine grants, and where the figure came from.
-    pub memory_granted: (u64, String),
-    /// Cores that the machine grants, and where the figure came from.
-    pub cores_granted: (u64, String),
+fn one() -> u64 {
+    1
 }
 
-/// One stage of the outline.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OutlineStage {
-    /// Its name.
-    pub name: StageName,
-    /// Its op.
-    pub op: String,
-    /// The stages it takes from.
-    pub from: Vec<StageName>,
-    /// Places of the queue into it.
-    pub queue: u64,
-    /// How many items it works on at most.
-    pub parallelism: u64,
-    /// What it takes: resource and amount.
-    pub takes: Vec<(ResourceName, u64)>,
-}
-
-/// One resource of the outline.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OutlineResource {
-    /// Its name.
-    pub name: ResourceName,
-    /// `slots`, `bytes` or `rate`.
-    pub kind: String,
-    /// Its limit in slots, bytes, or tokens per second.
-    pub limit: f64,
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_one(value: &u64) -> bool {
+    *value == 1
 }
 
 /// What happened.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the fields are named as `docs/events.md` describes them")]
+#[allow(clippy::large_enum_variant, reason = "events are made, told and dropped one by one")]
 pub enum Event {
     /// The first line.
-    RunStarted { version: u32, program: String, pipeline: String, run: String, outline: Outline },
-    /// A source gave an item. `known` is how many the source has listed so far.
-    ItemListed { stage: StageName, item: ItemId },
-    /// A source has ended.
-    SourceEnded { stage: StageName, items: u64 },
-    /// An item is done already and is not run.
-    ItemSkipped { item: ItemId, reason: String },
-    /// The gate let an item in; seconds waited for each of the unit, the header and memory; bytes reserved.
-    ItemAdmitted { item: ItemId, unit: f64, header: f64, memory: f64, reserved: u64 },
-    /// Memory cannot hold an item whole: the engine cuts it into so many windows, `edge` pixels wide and high at most.
-    ItemCut { item: ItemId, windows: u64, edge: u64 },
-    /// A stage begins to work on an item.
-    StageStarted { stage: StageName, item: ItemId, attempt: u32, waited: Waits },
-    /// A stage gave its output.
-    StageFinished { stage: StageName, item: ItemId, attempt: u32, worked: f64, bytes_in: u64, bytes_out: u64 },
-    /// There will be another try after `delay` seconds.
-    StageRetried { stage: StageName, item: ItemId, attempt: u32, delay: f64, message: String },
-    /// A try failed. Every `stage_started` has exactly one `stage_finished`, `stage_failed` or `stage_cancelled`.
-    StageFailed {
+    RunStarted {
+        /// The version of the vocabulary.
+        version: u32,
+        /// The program and its version.
+        program: String,
+        /// The pipeline's file, as the run was given it.
+        pipeline: String,
+        /// When the run began, as `20240601T100000Z`.
+        run: String,
+        /// The plan in a few words.
+        outline: Outline,
+    },
+    /// A source gave an item.
+    ItemListed {
+        /// The source.
         stage: StageName,
+        /// The item.
         item: ItemId,
+    },
+    /// A source has ended.
+    SourceEnded {
+        /// The source.
+        stage: StageName,
+        /// How many items it gave.
+        items: u64,
+    },
+    /// An item is done already, or was not asked for, and is not run.
+    ItemSkipped {
+        /// The item.
+        item: ItemId,
+        /// Why.
+        reason: String,
+    },
+    /// The gate let an item in.
+    ItemAdmitted {
+        /// The item.
+        item: ItemId,
+        /// Seconds waited for its unit.
+        unit: f64,
+        /// Seconds until its headers were read.
+        header: f64,
+        /// Seconds waited for its memory.
+        memory: f64,
+        /// Bytes of memory reserved for its whole way.
+        reserved: u64,
+    },
+    /// Memory cannot hold an item whole, so the engine cuts it into windows; since version 2.
+    ItemCut {
+        /// The item.
+        item: ItemId,
+        /// How many windows.
+        windows: u64,
+        /// Their width and height at most, in pixels.
+        edge: u64,
+    },
+    /// A stage begins to work on an item.
+    StageStarted {
+        /// The stage.
+        stage: StageName,
+        /// The item.
+        item: ItemId,
+        /// Which try this is, counted from 1.
         attempt: u32,
+        /// Where the time before it went.
+        waited: Waits,
+    },
+    /// A stage gave its output.
+    StageFinished {
+        /// The stage.
+        stage: StageName,
+        /// The item.
+        item: ItemId,
+        /// Which try this was.
+        attempt: u32,
+        /// Seconds from its start.
         worked: f64,
-        class: FailureClass,
+        /// Bytes that its input held in memory.
+        bytes_in: u64,
+        /// Bytes that its output holds in memory, or on disk for files.
+        bytes_out: u64,
+        /// How many items it sent on, 1 unless told: the windows of a parent, 0 for a window that was joined with others
+        /// or an item that was dropped; since version 2.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        outputs: u64,
+    },
+    /// A try failed, and there will be another. The try ends with this event.
+    StageRetried {
+        /// The stage.
+        stage: StageName,
+        /// The item.
+        item: ItemId,
+        /// Which try failed.
+        attempt: u32,
+        /// Seconds that it worked; since version 2.
+        #[serde(default)]
+        worked: f64,
+        /// Seconds until the next try.
+        delay: f64,
+        /// Why it failed.
         message: String,
     },
-    /// A stage was ended from outside.
-    StageCancelled { stage: StageName, item: ItemId, attempt: u32, worked: f64 },
-    /// One request was made: seconds waited for each resource, seconds it took, its status, bytes of its body.
-    Request {
+    /// It failed for good.
+    StageFailed {
+        /// The stage.
         stage: StageName,
+        /// The item.
         item: ItemId,
+        /// Which try this was.
+        attempt: u32,
+        /// Seconds from its start.
+        worked: f64,
+        /// What kind of failure.
+        class: FailureClass,
+        /// Why it failed.
+        message: String,
+    },
+    /// It was ended from outside.
+    StageCancelled {
+        /// The stage.
+        stage: StageName,
+        /// The item.
+        item: ItemId,
+        /// Which try this was.
+        attempt: u32,
+        /// Seconds from its start.
+        worked: f64,
+    },
+    /// One request was made, and its answer read.
+    Request {
+        /// For which stage.
+        stage: StageName,
+        /// For which item; empty for the pages of a source.
+        item: ItemId,
+        /// The status of the answer, 0 without one.
         status: u16,
+        /// Seconds waited for each resource.
         waited: BTreeMap<ResourceName, f64>,
+        /// Seconds asleep before it: after an earlier try, and because the host asked to be left alone; since version 2.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        slept: f64,
+        /// Seconds from sending it to the last byte.
         took: f64,
+        /// Bytes of the body.
         bytes: u64,
     },
-    /// An item came to its end.
-    ItemFinished { item: ItemId },
-    /// An item ended without its output.
-    ItemFailed { item: ItemId, stage: StageName, class: FailureClass, message: String },
-    /// A reservation grew without waiting.
-    Overdraft { item: ItemId, bytes: u64 },
-    /// An adaptive limit moved.
-    LimitChanged { resource: ResourceName, from: u64, to: u64, reason: String },
-    /// Nothing progresses: who waits for what, and who holds it.
-    Stalled { seconds: f64, waiting: Vec<String> },
-    /// The use of everything, once a second.
-    Sample {
-        resources: Vec<ResourceSample>,
-        queues: Vec<QueueSample>,
-        descriptors: u64,
-        threads: u64,
-        resident: u64,
-        cpu: f64,
+    /// Every output of an item is there.
+    ItemFinished {
+        /// The item.
+        item: ItemId,
     },
-    /// A signal arrived, or the run gives up; `running` items go on.
-    Stopping { reason: String, running: u64 },
+    /// An item ended without its output.
+    ItemFailed {
+        /// The item.
+        item: ItemId,
+        /// The stage that failed it.
+        stage: StageName,
+        /// What kind of failure.
+        class: FailureClass,
+        /// Why.
+        message: String,
+    },
+    /// A reservation grew without waiting.
+    Overdraft {
+        /// Whose.
+        item: ItemId,
+        /// Bytes beyond the budget.
+        bytes: u64,
+    },
+    /// An adaptive limit moved.
+    LimitChanged {
+        /// The resource.
+        resource: ResourceName,
+        /// Its limit before.
+        from: u64,
+        /// Its limit from now on.
+        to: u64,
+        /// Why.
+        reason: String,
+    },
+    /// Nothing progresses and nothing runs.
+    Stalled {
+        /// For how long, in seconds.
+        seconds: f64,
+        /// A line for everything that is waited for: who waits, and who holds it.
+        waiting: Vec<String>,
+    },
+    /// The use of everything, once a second.
+    Sample(Sample),
+    /// A signal arrived, or the run gives up.
+    Stopping {
+        /// Why.
+        reason: String,
+        /// Items that go on.
+        running: u64,
+    },
     /// The last line.
     RunFinished {
+        /// How long it took.
         seconds: f64,
+        /// Items whose every output is there.
         done: u64,
+        /// Items that a stage failed.
         failed: u64,
+        /// Items that were done already.
         skipped: u64,
+        /// Items that the run's end came before.
         cancelled: u64,
+        /// The exit code.
         exit: u8,
+        /// The most bytes of resident memory.
         peak_resident: u64,
+        /// The most bytes of memory that were reserved at once.
         peak_reserved: u64,
+        /// The budget of memory in bytes, 0 without one.
         memory_budget: u64,
+        /// Seconds of processor time, programs and workers included; since version 2.
+        #[serde(default)]
+        cpu: f64,
     },
-}
-
-/// One resource at one moment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ResourceSample {
-    /// Its name.
-    pub name: ResourceName,
-    /// Held now, in slots, bytes, or tokens taken since the last sample.
-    pub used: f64,
-    /// Its limit.
-    pub limit: f64,
-    /// How many wait for it.
-    pub waiting: u64,
-}
-
-/// One queue at one moment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct QueueSample {
-    /// The stage it leads into.
-    pub stage: StageName,
-    /// Items in it.
-    pub depth: u64,
-    /// Its places.
-    pub places: u64,
 }
 
 /// The names of all events, as they stand in `event`.

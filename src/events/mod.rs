@@ -3,12 +3,16 @@
 
 mod emitter;
 mod event;
+mod outline;
 mod read;
 mod run_log;
+mod sample;
+mod schema;
 
 pub use emitter::{Emitter, Subscriber};
-pub use event::{
-    Event, FailureClass, Outline, OutlineResource, OutlineStage, QueueSample, Record, ResourceSample, Waits,
-};
+pub use event::{Event, FailureClass, Record, VERSION, Waits};
+pub use outline::{Outline, OutlineResource, OutlineStage};
 pub use read::{ReadError, read_records};
 pub use run_log::RunLog;
+pub use sample::{ProgramsSample, QueueSample, ResourceSample, Sample};
+pub use schema::schema;

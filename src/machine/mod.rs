@@ -6,6 +6,7 @@
 mod cgroup;
 mod disk;
 mod environment;
+mod family;
 mod granted;
 mod kernel;
 mod overrides;
@@ -14,6 +15,7 @@ mod process;
 use std::path::Path;
 
 pub use disk::{free_disk, is_in_memory};
+pub use family::FamilyReading;
 pub use granted::{Granted, Machine};
 pub use kernel::raise_descriptor_limit;
 pub use overrides::{OverrideError, Overrides};

@@ -54,7 +54,7 @@ fn open_descriptors(folder: &Path) -> u64 {
 
 /// utime, stime, cutime and cstime: fields 14 to 17. The second field, the program's name, may hold spaces and ends
 /// with the last `)`; field 3 follows.
-fn cpu_seconds(stat: &str) -> Option<f64> {
+pub(super) fn cpu_seconds(stat: &str) -> Option<f64> {
     let (_, after_name) = stat.rsplit_once(") ")?;
     let ticks: Vec<u64> =
         after_name.split(' ').skip(11).take(4).map(str::parse).collect::<Result<_, _>>().ok()?;

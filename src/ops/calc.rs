@@ -182,14 +182,17 @@ impl Op for Calc {
         Ok(Shape::raster(input.members.iter().map(member).collect::<Result<_, Failure>>()?))
     }
 
+    fn helpers(&self, input: &Shape, output: &Shape) -> (u64, u64) {
+        (HELPERS as u64, self.scratch(input, output))
+    }
+
     fn scratch(&self, input: &Shape, _output: &Shape) -> u64 {
         let widest = |member: &MemberShape| {
             let names: Vec<&str> = member.bands.iter().map(|band| band.name.as_str()).collect();
             let programs = self.programs(&names).unwrap_or_default();
             programs.iter().map(Program::scratch).max().unwrap_or_default()
         };
-        let one_thread = input.members.iter().map(widest).max().unwrap_or_default();
-        one_thread * (1 + HELPERS as u64)
+        input.members.iter().map(widest).max().unwrap_or_default()
     }
 
     fn manifest(&self) -> Json {

@@ -153,9 +153,11 @@ impl Op for Composite {
     }
 
     fn scratch(&self, input: &Shape, _output: &Shape) -> u64 {
-        // For each thread strips of every member, of what they become on the way, and of the quality band.
-        let strips = (1 + HELPERS as u64) * input.members.len() as u64 * STRIP as u64 * 9 * 4;
-        strips + self.widened(input)
+        strips(input) + self.widened(input)
+    }
+
+    fn helpers(&self, input: &Shape, _output: &Shape) -> (u64, u64) {
+        (HELPERS as u64, strips(input))
     }
 
     fn manifest(&self) -> Json {
@@ -201,6 +203,11 @@ fn described(grid: &Grid) -> String {
     let crs = grid.crs.as_ref().map_or_else(|| "no CRS".into(), crs::describe);
     let [x, width, _, y, _, height] = grid.geotransform;
     format!("{crs}, {}×{} pixels of {width} × {height} from ({x}, {y})", grid.width, grid.height)
+}
+
+/// A thread's strips of every member, of what they become on the way, and of the quality band.
+fn strips(input: &Shape) -> u64 {
+    input.members.len() as u64 * STRIP as u64 * 9 * 4
 }
 
 /// The smallest window around all.

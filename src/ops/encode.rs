@@ -18,7 +18,7 @@ use crate::contract::{
 };
 use crate::raster::tiff::{
     self, Extent, Form, FormBand, Format, Helper, Helpers, Settings, TiffError, encoded_bound, helpers_for,
-    spool_estimate, window_working_bytes, working_bytes,
+    spool_estimate, thread_bytes, window_working_bytes, working_bytes,
 };
 use crate::raster::{Grid, Member, PictureFormat, PictureSettings, Validity};
 use crate::resources::{SlotLease, Slots};
@@ -103,6 +103,15 @@ impl Op for Encode {
             (Product::Picture(picture), _) => {
                 picture.working_bytes(extent.width * extent.height, extent.bands as u64)
             }
+        }
+    }
+
+    fn helpers(&self, input: &Shape, _output: &Shape) -> (u64, u64) {
+        match (&self.product, self.assemble, self.extent(input)) {
+            (Product::Tiff(settings), None | Some(false), Some(extent)) => {
+                (helpers_for(settings, &extent) as u64, thread_bytes(settings, &extent))
+            }
+            _ => (0, 0),
         }
     }
 
@@ -230,11 +239,12 @@ impl Encode {
     ) -> Result<Vec<u8>, Failure> {
         let form = self.form(settings, member, member.grid.of_window(&member.window), &context.input)?;
         let extent = self.extent(&context.input);
-        if let Some(extent) = extent {
-            reserve(&form, encoded_bound(settings, &extent), context);
-        }
+        let foreseen = extent.map_or(0, |extent| encoded_bound(settings, &extent));
+        hold_beyond(foreseen, form.expected_bound(), context);
         let most = extent.map_or(0, |extent| helpers_for(settings, &extent));
-        tiff::encode(&form, member, most, &Surroundings(context)).map_err(failure)
+        let bytes = tiff::encode(&form, member, most, &Surroundings(context)).map_err(failure)?;
+        hold_beyond(foreseen.max(form.expected_bound()), bytes.len() as u64, context);
+        Ok(bytes)
     }
 
     fn picture(&self, settings: &PictureSettings, member: &Member) -> Result<Vec<u8>, Failure> {
@@ -270,9 +280,10 @@ impl Assemble for Encode {
     }
 }
 
-/// Usual metadata is part of the bound that the engine reserved; what is above it is added without waiting.
-fn reserve(form: &Form, foreseen: u64, context: &ComputeContext) {
-    let beyond = form.bound().saturating_sub(foreseen);
+/// What the engine reserved has room for usual metadata and for pixels that do not compress; what is above it is added
+/// without waiting.
+fn hold_beyond(foreseen: u64, bytes: u64, context: &ComputeContext) {
+    let beyond = bytes.saturating_sub(foreseen);
     if beyond > 0 {
         context.memory.grow_to(context.memory.bytes() + beyond);
     }

@@ -1,5 +1,6 @@
 //! `exec`: a program of the user's own makes files of an item.
 
+mod guard;
 mod inputs;
 mod options;
 mod outputs;
@@ -101,6 +102,7 @@ impl Op for Exec {
             is_local: true,
             header: None,
             prefix: None,
+            foreseen: None,
         };
         Ok(Shape { assets: self.0.output_names().map(shape).collect(), ..Shape::default() })
     }
@@ -120,6 +122,10 @@ impl Op for Exec {
 
     fn outputs(&self, item: &Item) -> Result<Vec<Location>, Failure> {
         Ok(self.0.targets(item)?.into_iter().map(Location::Local).collect())
+    }
+
+    fn places(&self) -> Vec<String> {
+        self.0.places()
     }
 
     fn files_made(&self) -> u32 {

@@ -127,7 +127,7 @@ async fn find(
     }
     if files.is_empty() {
         let texts: Vec<_> = patterns.iter().map(|pattern| format!("`{}`", pattern.shown())).collect();
-        return Err(Failure::fatal(format!("no file matches {}", texts.join(" or "))));
+        return Err(Failure::bad_input(format!("no file matches {}", texts.join(" or "))));
     }
     deduplicated(together(files, on_duplicate)?, on_duplicate)
 }
@@ -157,7 +157,7 @@ fn together(
                 let (name, first, second) = (&asset.name, &first.location, &asset.location);
                 let message =
                     format!("item `{id}` has two files for its asset `{name}`: `{first}` and `{second}`");
-                return Err(Failure::fatal(message));
+                return Err(Failure::bad_input(message));
             }
         }
     }

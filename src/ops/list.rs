@@ -195,7 +195,7 @@ impl List {
             List::File(file) => file.read()?,
         };
         if items.is_empty() {
-            return Err(Failure::fatal(match self {
+            return Err(Failure::bad_input(match self {
                 List::Inline(_) => "the list is empty: `uris` has no entry".to_owned(),
                 List::File(file) => format!("the list is empty: `{}` has no entry", file.path().display()),
             }));

@@ -102,7 +102,7 @@ pub(super) fn deduplicated(items: Vec<Listed>, on_duplicate: OnDuplicate) -> Res
     }
     match first_duplicate(items.iter().map(|item| item.id.as_str())) {
         None => Ok(items),
-        Some((first, second)) => Err(Failure::fatal(format!(
+        Some((first, second)) => Err(Failure::bad_input(format!(
             "two items have the id `{}`: `{}` and `{}`; give them ids, or take the first with `on-duplicate = \"first\"`",
             items[first].id, items[first].assets[0].location, items[second].assets[0].location
         ))),

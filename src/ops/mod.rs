@@ -4,6 +4,7 @@ mod blocks;
 mod calc;
 mod codes;
 mod composite;
+mod destination;
 mod encode;
 mod exec;
 mod fetch;
@@ -27,6 +28,7 @@ mod table;
 mod takeover;
 #[cfg(test)]
 mod testing;
+mod upload;
 mod warp;
 mod window;
 mod write;

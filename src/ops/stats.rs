@@ -136,6 +136,9 @@ struct Zones {
     coverage: Coverage,
 }
 
+/// Bytes of a thread's lists of values and of what they count for.
+const LISTS: u64 = CHUNK as u64 * 16;
+
 /// How many zones are assumed before their file is read.
 const USUAL_ZONES: usize = 1000;
 
@@ -245,8 +248,11 @@ impl Op for Stats {
         Ok(Shape { held: (bands.len() * zones) as u64 * self.settings.row_bytes(), ..Shape::default() })
     }
 
+    fn helpers(&self, _input: &Shape, _output: &Shape) -> (u64, u64) {
+        (HELPERS as u64, LISTS)
+    }
+
     fn scratch(&self, input: &Shape, _output: &Shape) -> u64 {
-        let lists = (1 + HELPERS as u64) * CHUNK as u64 * 16;
         // The pixels of zones: their stretches, and by fractions the weight and the value of each.
         let each = self
             .settings
@@ -255,7 +261,7 @@ impl Op for Stats {
             .map_or(0, |zones| if zones.coverage == Coverage::Fraction { 16 } else { 1 });
         let zones =
             input.members.iter().map(|member| member.window.pixels() * each).max().unwrap_or_default();
-        lists + zones + percentile::scratch(self.settings.percentiles.len())
+        LISTS + zones + percentile::scratch(self.settings.percentiles.len())
     }
 
     fn spool(&self, input: &Shape, _output: &Shape) -> u64 {

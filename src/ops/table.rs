@@ -10,7 +10,7 @@ mod parquet;
 mod text;
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -18,15 +18,19 @@ use futures::{FutureExt, StreamExt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
+use url::Url;
 
 use self::columns::Columns;
 use crate::config::{Fault, Spanned, Value, codes, from_value};
 use crate::contract::{
     Environment, Failure, Gather, Item, Kind, Location, Op, OpEntry, OutputFile, Payload, Port, Row, Shape,
-    TableRows, Take, Template, TransferContext, blocking,
+    TableRows, Take, TemporaryFile, TransferContext, blocking,
 };
 use crate::ops::codes::CONFLICT;
+use crate::ops::destination::Destination;
 use crate::ops::takeover::{Claim, Existing, Partial, claim};
+use crate::ops::upload::Upload;
+use crate::remote::ObjectBody;
 
 /// The line of the table.
 pub(super) const ENTRY: OpEntry = OpEntry {
@@ -48,8 +52,9 @@ pub(super) const ENTRY: OpEntry = OpEntry {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct TableOptions {
-    /// Where the table goes, relative to the pipeline's folder. Folders are made as needed.
-    #[schemars(example = &"out/statistics.csv", example = &"out/index.geoparquet")]
+    /// Where the table goes: a path relative to the pipeline's folder, or an object of a store, `s3://bucket/index.parquet`,
+    /// `gs://…`, `az://…`. Folders are made as needed.
+    #[schemars(example = &"out/statistics.csv", example = &"s3://bucket/index.geoparquet")]
     path: Spanned<String>,
     /// The form of the table. By default the suffix of `path` tells it: `.csv`, `.jsonl`, `.parquet`, `.geoparquet`.
     format: Option<Format>,
@@ -74,6 +79,14 @@ pub(super) enum Format {
 }
 
 impl Format {
+    fn media_type(self) -> &'static str {
+        match self {
+            Format::Csv => "text/csv",
+            Format::Jsonl => "application/x-ndjson",
+            Format::Parquet | Format::Geoparquet => "application/vnd.apache.parquet",
+        }
+    }
+
     fn of_suffix(path: &str) -> Option<Self> {
         let suffix = Path::new(path).extension()?.to_str()?.to_ascii_lowercase();
         match suffix.as_str() {
@@ -88,8 +101,8 @@ impl Format {
 
 fn compile(value: &Value, environment: &Environment) -> Result<Arc<dyn Op>, Vec<Fault>> {
     let options: TableOptions = from_value(value)?;
-    let path = Template::parse(&options.path)?;
-    if !path.is_literal() {
+    let destination = Destination::parse(&options.path, &environment.folder)?;
+    if !destination.is_literal() {
         let message = "a table is of all items, so its path has no names of one";
         return Err(vec![
             Fault::error(CONFLICT, options.path.span, message).help("remove the part in braces"),
@@ -102,16 +115,17 @@ fn compile(value: &Value, environment: &Environment) -> Result<Arc<dyn Op>, Vec<
             fault.help("end it with `.csv`, `.jsonl`, `.parquet` or `.geoparquet`, or add `format`"),
         ]);
     };
-    let path = environment.folder.join(path.render(&Item::placeholder("table")).map_err(|failure| {
-        vec![Fault::error(codes::WRONG_VALUE, options.path.span.clone(), failure.message)]
-    })?);
-    Ok(Arc::new(Table { path, format, existing: options.existing }))
+    let wrong =
+        |failure: Failure| vec![Fault::error(codes::WRONG_VALUE, options.path.span.clone(), failure.message)];
+    let location = destination.of(&Item::placeholder("table")).map_err(wrong)?;
+    Ok(Arc::new(Table { location, takes: destination.takes(), format, existing: options.existing }))
 }
 
 /// The compiled op.
 #[derive(Clone, Debug)]
 struct Table {
-    path: PathBuf,
+    location: Location,
+    takes: &'static [Take],
     format: Format,
     existing: Existing,
 }
@@ -122,7 +136,7 @@ impl Op for Table {
     }
 
     fn takes(&self) -> &'static [Take] {
-        &[Take::Writers]
+        self.takes
     }
 
     fn shape(&self, _: &Shape, _: &Item) -> Result<Shape, Failure> {
@@ -132,6 +146,10 @@ impl Op for Table {
     /// Where and in which form the table is written changes no row, but for their footprints.
     fn manifest(&self) -> Json {
         json!({ "footprints": self.format == Format::Geoparquet })
+    }
+
+    fn places(&self) -> Vec<String> {
+        vec![self.location.to_string()]
     }
 
     fn kind(self: Arc<Self>) -> Kind {
@@ -168,17 +186,71 @@ impl Table {
     async fn run(self, rows: Arc<dyn TableRows>, context: TransferContext) -> Result<Option<Item>, Failure> {
         let columns = columns_of(rows.as_ref()).await?;
         if columns.is_empty() {
-            tracing::info!(path = %self.path.display(), "no item has rows, so no table is written");
+            tracing::info!(path = %self.location, "no item has rows, so no table is written");
             return Ok(None);
         }
         let item = Item::placeholder(context.item.as_str());
+        let size = match &self.location {
+            Location::Local(path) => self.to_disk(path, &item, columns, rows.as_ref(), &context).await?,
+            Location::Remote(url) => self.to_store(url, &item, columns, rows.as_ref(), &context).await?,
+        };
+        Ok(Some(self.written(item, size)))
+    }
+
+    async fn to_disk(
+        &self,
+        path: &Path,
+        item: &Item,
+        columns: Columns,
+        rows: &dyn TableRows,
+        context: &TransferContext,
+    ) -> Result<u64, Failure> {
         let commits = context.commits.as_ref();
-        if let Claim::Kept(size) = claim(&self.path, &item, self.existing, commits)? {
-            return Ok(Some(self.written(item, size)));
+        if let Claim::Kept(size) = claim(path, item, self.existing, commits)? {
+            return Ok(size);
         }
-        let partial = Partial::of(&self.path);
+        let partial = Partial::of(path);
         commits.announce(partial.path()).await?;
         let (mut partial, file) = blocking::run(&context.cancel, (), move || partial.open()).await?;
+        let file = self.fill(file, columns, rows, context).await?;
+        let sealed =
+            blocking::run(&context.cancel, (), move || partial.seal(&file).map(|()| partial)).await?;
+        sealed.take_over(commits).await
+    }
+
+    /// By way of a file on scratch, since its size is known only at its end.
+    async fn to_store(
+        &self,
+        url: &Url,
+        item: &Item,
+        columns: Columns,
+        rows: &dyn TableRows,
+        context: &TransferContext,
+    ) -> Result<u64, Failure> {
+        let (upload, claim) = Upload::claim(url, item, self.existing, context).await?;
+        if let Claim::Kept(size) = claim {
+            return Ok(size);
+        }
+        let path = context.scratch.join(format!("table-{}-{}", std::process::id(), context.stage));
+        let lease = context.scratch_budget.overdraw(0);
+        let temporary = TemporaryFile { path: path.clone(), lease: Some(lease.clone()) };
+        let failed = |error: std::io::Error| self.failed()(&error.to_string());
+        let file = File::create(&path).map_err(failed)?;
+        let file = self.fill(file, columns, rows, context).await?;
+        let size = file.metadata().map_err(failed)?.len();
+        lease.grow_to(size);
+        upload.put(ObjectBody::File(&temporary.path), size, self.format.media_type()).await?;
+        Ok(size)
+    }
+
+    /// Writes all rows into a file, which is complete then.
+    async fn fill(
+        &self,
+        file: File,
+        columns: Columns,
+        rows: &dyn TableRows,
+        context: &TransferContext,
+    ) -> Result<File, Failure> {
         let mut sink = self.sink(file, columns)?;
         let mut pages = rows.pages();
         while let Some(page) = pages.next().await {
@@ -188,13 +260,7 @@ impl Table {
             sink = blocking::run(&context.cancel, (), write).await?;
         }
         let failed = self.failed();
-        let finish = move || {
-            let file = sink.finish().map_err(|error| failed(&error))?;
-            partial.seal(&file).map(|()| partial)
-        };
-        let partial = blocking::run(&context.cancel, (), finish).await?;
-        let size = partial.take_over(commits).await?;
-        Ok(Some(self.written(item, size)))
+        blocking::run(&context.cancel, (), move || sink.finish().map_err(|error| failed(&error))).await
     }
 
     fn sink(&self, file: File, columns: Columns) -> Result<Box<dyn Sink>, Failure> {
@@ -209,13 +275,12 @@ impl Table {
 
     /// A table that cannot be written stops nothing but itself: everything else is done by then.
     fn failed(&self) -> impl Fn(&String) -> Failure + Send + 'static {
-        let path = self.path.clone();
-        move |error| Failure::item(format!("cannot write `{}`: {error}", path.display()))
+        let location = self.location.clone();
+        move |error| Failure::item(format!("cannot write `{location}`: {error}"))
     }
 
     fn written(&self, item: Item, size: u64) -> Item {
-        let location = Location::Local(self.path.clone());
-        let file = OutputFile { name: "data".into(), location, size, temporary: None };
+        let file = OutputFile { name: "data".into(), location: self.location.clone(), size, temporary: None };
         Item { payload: Payload::Files(vec![file]), ..item }
     }
 }

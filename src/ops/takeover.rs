@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::contract::{Commits, Failure, Intended, Item};
+use crate::contract::{Commits, Failure, Intended, Item, Location};
 
 /// What happens to a file that is there and that no earlier run wrote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -182,7 +182,11 @@ fn refuse_input(target: &Path, item: &Item) -> Result<(), Failure> {
     let is_same = |input: &&PathBuf| {
         fs::metadata(input).is_ok_and(|input| (input.dev(), input.ino()) == (existing.dev(), existing.ino()))
     };
-    match item.lineage.inputs.iter().find(is_same) {
+    let local = item.lineage.inputs.iter().filter_map(|input| match input {
+        Location::Local(path) => Some(path),
+        Location::Remote(_) => None,
+    });
+    match local.into_iter().find(is_same) {
         None => Ok(()),
         Some(input) => Err(Failure::item(format!(
             "the output `{}` is the input `{}`; write to another folder",

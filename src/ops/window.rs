@@ -47,8 +47,8 @@ pub(super) struct WindowOptions {
 fn compile(value: &Value, environment: &Environment) -> Result<Arc<dyn Op>, Vec<Fault>> {
     let options: WindowOptions = from_value(value)?;
     let cut = match (options.size, options.grid) {
-        (Some(size), None) if size.value < 1 => {
-            let message = format!("a window is 1 pixel or more, found {}", size.value);
+        (Some(size), None) if size.value == 0 => {
+            let message = "a window is 1 pixel or more, found 0";
             return Err(vec![Fault::error(codes::WRONG_TYPE, size.span, message)]);
         }
         (Some(size), None) => Cut::Squares(size.value),
@@ -123,7 +123,7 @@ impl Expand for WindowOp {
             return stream::iter([Err(failure)]).boxed();
         };
         let grid = Arc::clone(&member.grid);
-        let shared = SharedFiles::default();
+        let shared = parent.lineage.shared.clone().unwrap_or_default();
         match self.cut.lines(&grid) {
             Ok(lines) => stream::iter(lines.windows())
                 .map(move |(position, window)| Ok(part(&parent, &grid, &shared, position, window)))

@@ -1,6 +1,7 @@
 //! `write`: an encoded file, a blob or a temporary becomes a file under its final name, or nothing at all.
 //!
-//! The bytes go to a temporary, which takes the final name over once it is complete ([`super::takeover`]).
+//! On disk the bytes go to a temporary, which takes the final name over once it is complete ([`super::takeover`]); a store
+//! shows an object when all of it is there ([`super::upload`]).
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -13,13 +14,17 @@ use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value as Json;
+use url::Url;
 
 use crate::config::{Fault, Spanned, Value, from_value};
 use crate::contract::{
     Content, EncodedBody, Environment, Failure, Item, Kind, Location, Op, OpEntry, OutputFile, Payload, Port,
-    Shape, Take, Template, Transfer, TransferContext, blocking,
+    Shape, Take, Transfer, TransferContext, blocking,
 };
+use crate::ops::destination::Destination;
 use crate::ops::takeover::{Claim, Existing, Partial, cannot_write, claim};
+use crate::ops::upload::Upload;
+use crate::remote::ObjectBody;
 
 /// The op's line in the table.
 pub(crate) const ENTRY: OpEntry = OpEntry {
@@ -35,10 +40,11 @@ pub(crate) const ENTRY: OpEntry = OpEntry {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct WriteOptions {
-    /// Where the file goes, relative to the pipeline's folder. Filled per item: `{id}`, `{stem}`, `{folder}`,
-    /// `{item}`, `{row}`, `{col}`, `{group}`, `{asset}`, `{datetime:%Y/%m}`, `{properties.name}`. Folders are made as
-    /// needed.
-    #[schemars(example = &"out/{id}.tif", example = &"out/{datetime:%Y/%m}/{id}.tif")]
+    /// Where the file goes: a path relative to the pipeline's folder, or an object of a store, `s3://bucket/out/{id}.tif`,
+    /// `gs://…`, `az://…`. Filled per item: `{id}`, `{stem}`, `{folder}`, `{item}`, `{row}`, `{col}`, `{group}`, `{asset}`,
+    /// `{datetime:%Y/%m}`, `{properties.name}`. Folders are made as needed. Requests to a store take `connections`, one
+    /// each; what is larger than 16 MiB is written in parts of that size.
+    #[schemars(example = &"out/{id}.tif", example = &"s3://bucket/{datetime:%Y/%m}/{id}.tif")]
     path: Spanned<String>,
     /// What happens when a file is there that no earlier run of this pipeline wrote. Default `refuse`.
     #[serde(default)]
@@ -47,37 +53,55 @@ pub(crate) struct WriteOptions {
 
 fn compile(options: &Value, environment: &Environment) -> Result<Arc<dyn Op>, Vec<Fault>> {
     let options: WriteOptions = from_value(options)?;
-    let path = Template::parse(&options.path)?;
-    Ok(Arc::new(Write { path, existing: options.existing, folder: environment.folder.clone() }))
+    let destination = Destination::parse(&options.path, &environment.folder)?;
+    Ok(Arc::new(Write { destination, existing: options.existing }))
 }
 
 /// The compiled op.
 #[derive(Clone)]
 struct Write {
-    path: Template,
+    destination: Destination,
     existing: Existing,
-    folder: PathBuf,
 }
 
 impl Write {
-    fn target(&self, item: &Item) -> Result<PathBuf, Failure> {
-        let path = self.path.render(item)?;
-        Ok(self.folder.join(path))
+    async fn write(self, item: Item, context: TransferContext) -> Result<Option<Item>, Failure> {
+        let location = self.destination.of(&item)?;
+        let size = match &location {
+            Location::Local(path) => self.to_disk(path, &item, &context).await?,
+            Location::Remote(url) => self.to_store(url, &item, &context).await?,
+        };
+        Ok(Some(written(item, location, size)))
     }
 
-    async fn write(self, item: Item, context: TransferContext) -> Result<Option<Item>, Failure> {
-        let target = self.target(&item)?;
+    /// Writes a file; its size.
+    async fn to_disk(&self, target: &Path, item: &Item, context: &TransferContext) -> Result<u64, Failure> {
         let commits = context.commits.as_ref();
-        if let Claim::Kept(size) = claim(&target, &item, self.existing, commits)? {
-            return Ok(Some(written(item, target, size)));
+        if let Claim::Kept(size) = claim(target, item, self.existing, commits)? {
+            return Ok(size);
         }
         let body = Body::of(&item.payload)?;
-        let partial = Partial::of(&target);
+        let partial = Partial::of(target);
         commits.announce(partial.path()).await?;
-        let path = target.clone();
+        let path = target.to_owned();
         let partial = blocking::run(&context.cancel, (), move || filled(partial, &path, &body)).await?;
-        let size = partial.take_over(commits).await?;
-        Ok(Some(written(item, target, size)))
+        partial.take_over(commits).await
+    }
+
+    /// Writes an object; its size.
+    async fn to_store(&self, url: &Url, item: &Item, context: &TransferContext) -> Result<u64, Failure> {
+        let (upload, claim) = Upload::claim(url, item, self.existing, context).await?;
+        if let Claim::Kept(size) = claim {
+            return Ok(size);
+        }
+        let media_type = match &item.payload {
+            Payload::Encoded(encoded) => encoded.media_type,
+            _ => "application/octet-stream",
+        };
+        let body = Body::of(&item.payload)?;
+        let size = body.size()?;
+        upload.put(body.as_object(), size, media_type).await?;
+        Ok(size)
     }
 }
 
@@ -87,7 +111,7 @@ impl Op for Write {
     }
 
     fn takes(&self) -> &'static [Take] {
-        &[Take::Writers]
+        self.destination.takes()
     }
 
     fn shape(&self, _input: &Shape, _item: &Item) -> Result<Shape, Failure> {
@@ -95,11 +119,15 @@ impl Op for Write {
     }
 
     fn manifest(&self) -> Json {
-        Json::from(self.path.text())
+        Json::from(self.destination.text())
     }
 
     fn outputs(&self, item: &Item) -> Result<Vec<Location>, Failure> {
-        self.target(item).map(|path| vec![Location::Local(path)])
+        self.destination.of(item).map(|location| vec![location])
+    }
+
+    fn places(&self) -> Vec<String> {
+        vec![self.destination.text().to_owned()]
     }
 
     fn files_made(&self) -> u32 {
@@ -157,6 +185,23 @@ impl Body {
         }
     }
 
+    fn size(&self) -> Result<u64, Failure> {
+        match self {
+            Body::Memory(parts) => Ok(parts.iter().map(|part| part.len() as u64).sum()),
+            Body::File(path) => match std::fs::metadata(path) {
+                Ok(file) => Ok(file.len()),
+                Err(error) => Err(Failure::item(format!("`{}`: {error}", path.display()))),
+            },
+        }
+    }
+
+    fn as_object(&self) -> ObjectBody<'_> {
+        match self {
+            Body::Memory(parts) => ObjectBody::Bytes(parts.clone()),
+            Body::File(path) => ObjectBody::File(path),
+        }
+    }
+
     fn copy_into(&self, file: &mut File) -> io::Result<()> {
         match self {
             Body::Memory(parts) => parts.iter().try_for_each(|part| file.write_all(part)),
@@ -177,7 +222,7 @@ fn filled(partial: Partial, target: &Path, body: &Body) -> Result<Partial, Failu
     Ok(partial)
 }
 
-fn written(item: Item, path: PathBuf, size: u64) -> Item {
-    let file = OutputFile { name: "data".into(), location: Location::Local(path), size, temporary: None };
+fn written(item: Item, location: Location, size: u64) -> Item {
+    let file = OutputFile { name: "data".into(), location, size, temporary: None };
     Item { payload: Payload::Files(vec![file]), ..item }
 }

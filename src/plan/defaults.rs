@@ -20,7 +20,7 @@ pub const SCRATCH: &str = "scratch";
 pub const DESCRIPTORS: &str = "descriptors";
 
 /// The default resources, in canonical order.
-pub(super) const NAMES: &[&str] = &[CONNECTIONS, CORES, WRITERS, MEMORY, SCRATCH, DESCRIPTORS];
+pub const NAMES: &[&str] = &[CONNECTIONS, CORES, WRITERS, MEMORY, SCRATCH, DESCRIPTORS];
 
 pub(super) const CONNECTION_COUNT: u64 = 16;
 pub(super) const WRITER_COUNT: u64 = 4;
@@ -53,7 +53,7 @@ pub(super) const RETRY: RetryPolicy = RetryPolicy {
 };
 
 /// Whether a default resource counts `slots` or `bytes`; `None` for a name that is no default.
-pub(super) fn kind(name: &str) -> Option<&'static str> {
+pub fn kind(name: &str) -> Option<&'static str> {
     match name {
         CONNECTIONS | CORES | WRITERS | DESCRIPTORS => Some("slots"),
         MEMORY | SCRATCH => Some("bytes"),

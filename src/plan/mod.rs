@@ -23,7 +23,9 @@ mod unit;
 mod unused;
 
 pub use cutting::Oversize;
-pub use defaults::{CONNECTIONS, CORES, DESCRIPTORS, MEMORY, SCRATCH, WRITERS};
+pub use defaults::{
+    CONNECTIONS, CORES, DESCRIPTORS, MEMORY, NAMES as DEFAULT_NAMES, SCRATCH, WRITERS, kind as default_kind,
+};
 pub use resolve::resolve;
 pub use resolved::{Limit, MemoryDemand, MemoryPart, MemoryTotal, Plan, ResourcePlan, RunPlan, StagePlan};
 

@@ -1,6 +1,6 @@
 //! The plan in a few words, for the first event of a run.
 
-use super::{Limit, Plan, ResourcePlan, StagePlan};
+use super::{Limit, MemoryDemand, Plan, ResourcePlan, StagePlan};
 use crate::events::{Outline, OutlineResource, OutlineStage};
 
 impl Plan {
@@ -13,6 +13,8 @@ impl Plan {
             gdal_cache: self.run.gdal_cache.0,
             memory_granted: figure(&self.machine.memory),
             cores_granted: figure(&self.machine.cores),
+            descriptors_granted: figure(&self.machine.descriptors),
+            unit: self.run.unit.iter().map(|(name, _)| name.clone()).collect(),
         }
     }
 
@@ -25,6 +27,11 @@ impl Plan {
             queue: stage.queue as u64,
             parallelism: stage.parallelism as u64,
             takes: stage.slots.iter().cloned().chain(rates).collect(),
+            per_request: stage.is_per_request,
+            memory: match stage.memory {
+                MemoryDemand::Declared(bytes) => Some(bytes),
+                MemoryDemand::Measured => None,
+            },
         }
     }
 }
@@ -35,6 +42,13 @@ impl ResourcePlan {
             Limit::Rate { per_second, .. } => per_second,
             Limit::Slots(count) | Limit::Bytes(count) | Limit::Adaptive { to: count, .. } => count as f64,
         };
-        OutlineResource { name: self.name.clone(), kind: self.limit.kind().to_owned(), limit }
+        OutlineResource {
+            name: self.name.clone(),
+            kind: self.limit.kind().to_owned(),
+            limit,
+            derivation: self.derivation.clone(),
+            declared: self.is_declared,
+            working_set: self.working_set,
+        }
     }
 }

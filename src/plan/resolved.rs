@@ -42,6 +42,8 @@ pub struct ResourcePlan {
     pub derivation: String,
     /// Whether the pipeline declares it; else it is a default.
     pub is_declared: bool,
+    /// Bytes of memory that one slot was counted for, where the count was derived from memory.
+    pub working_set: Option<u64>,
 }
 
 /// The limit of a resource.
@@ -231,6 +233,13 @@ impl Plan {
     pub fn items_in_flight(&self) -> Option<u64> {
         let capacity = |name: &ResourceName| self.resource(name.as_str())?.limit.capacity();
         self.run.unit.iter().filter_map(|(name, amount)| Some(capacity(name)? / amount)).min()
+    }
+
+    /// How many cores may be idle beside those that one piece of a stage's work takes.
+    pub fn idle_cores(&self, stage: &StagePlan) -> u64 {
+        let cores = self.resource("cores").and_then(|cores| cores.limit.capacity()).unwrap_or(0);
+        let own = stage.slots.iter().find(|(name, _)| name.as_str() == "cores").map_or(0, |(_, own)| *own);
+        cores.saturating_sub(own)
     }
 
     /// How many processes with a block cache of GDAL's run at once: this one, worker processes, programs.

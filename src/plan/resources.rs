@@ -82,7 +82,8 @@ impl<'a> Resources<'a> {
 
     fn push(&mut self, name: ResourceName, figure: Figure, is_declared: bool) {
         let Figure { limit, derivation } = figure;
-        self.plans.push(ResourcePlan { name, limit, derivation, is_declared });
+        let working_set = self.working_set(name.as_str());
+        self.plans.push(ResourcePlan { name, limit, derivation, is_declared, working_set });
     }
 
     fn declared(&self, name: &str, form: &ResourceForm, basis: &Basis) -> Result<Figure, Fault> {

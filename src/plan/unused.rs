@@ -97,13 +97,19 @@ pub(super) fn parameters(written: &AsWritten) -> Vec<Fault> {
         .collect()
 }
 
-/// `isolation = "process"` where no item is worked on by native code: requests, programs, and what joins items.
+/// `isolation = "process"` where no item is worked on by native code, requests and programs; refused where it cannot be
+/// had although there is such work.
 pub(super) fn isolation(stage: &Draft) -> Option<Fault> {
     let is_isolated = stage.is_kind(|kind| matches!(kind, Kind::Compute(_)));
     if stage.compiled.is_none() || is_isolated || stage.written.isolation == Isolation::Thread {
         return None;
     }
     let op = &stage.written.op;
+    if stage.is_kind(|kind| matches!(kind, Kind::Assemble(_) | Kind::Gather(_))) {
+        let message = format!("`{}` puts many items together in the run's own process", op.value);
+        let help = "remove `isolation`, which only a stage that works on one item at a time can have";
+        return Some(Fault::error(codes::IDLE_ISOLATION, op.span.clone(), message).help(help));
+    }
     let message = format!("`{}` has no worker processes here: `isolation` changes nothing", op.value);
     Some(Fault::warning(codes::IDLE_ISOLATION, op.span.clone(), message).help("remove `isolation`"))
 }

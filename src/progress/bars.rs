@@ -5,11 +5,14 @@ use std::io;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::display::Style;
+use super::gauge;
 use super::lines;
 use super::recent::Recent;
 use super::tally::{StageTally, Tally};
-use crate::units::{spoken_count, spoken_time};
+use crate::units::spoken_count;
 
+/// Rows below the stages: all items, and the resources.
+const SHARED_ROWS: usize = 2;
 /// Draws a second.
 const HERTZ: u8 = 10;
 
@@ -32,20 +35,25 @@ impl Bars {
     }
 
     pub(super) fn draw(&mut self, seconds: f64, tally: &Tally) {
-        while self.rows.len() <= tally.stages.len() {
+        while self.rows.len() < tally.stages.len() + SHARED_ROWS {
             self.rows.push((self.screen.add(self.bar()), Recent::default()));
         }
         let width = tally.stages.iter().map(|stage| stage.name.chars().count()).max().unwrap_or(0).max(5);
-        let (last, rows) = self.rows.split_last_mut().expect("there is one row more than stages");
+        let (rows, shared) = self.rows.split_at_mut(tally.stages.len());
         for (stage, (bar, recent)) in tally.stages.iter().zip(rows) {
             let length = if stage.is_source() { tally.listed } else { tally.arrived(stage) };
             let rate = recent.rate(seconds, stage.finished);
             let position = stage.finished + stage.failed;
             show(bar, &format!("{:width$}", stage.name), (position, length), of_stage(tally, stage, rate));
         }
-        let rate = last.1.rate(seconds, tally.done + tally.failed);
-        let message = format!("{}{}", lines::items(tally, rate), time_left(tally, rate));
-        show(&last.0, &format!("{:width$}", "items"), (tally.ended_items(), tally.listed), message);
+        let (items, recent) = &mut shared[0];
+        let rate = recent.rate(seconds, tally.done + tally.failed);
+        let left = lines::time_left(tally, rate);
+        let message = format!("{}{left}{}", lines::items(tally, rate), lines::binding(tally));
+        show(items, &format!("{:width$}", "items"), (tally.ended_items(), tally.listed), message);
+        let (resources, _) = &shared[1];
+        resources.set_style(plain());
+        resources.set_message(gauge::in_use(&tally.gauges));
     }
 
     /// Takes the bars away.
@@ -55,10 +63,15 @@ impl Bars {
 
     fn bar(&self) -> ProgressBar {
         let colours = if self.style.is_coloured { ".cyan/blue" } else { "" };
-        let template = format!("{{prefix}} {{bar:24{colours}}} {{msg}}");
+        let template = format!("{{prefix}} {{bar:24{colours}}} {{wide_msg}}");
         let style = ProgressStyle::with_template(&template).expect("the template is fixed and valid");
         ProgressBar::new(0).with_style(style.progress_chars("━╸ "))
     }
+}
+
+/// A row that is words alone, cut where the terminal ends.
+fn plain() -> ProgressStyle {
+    ProgressStyle::with_template("{wide_msg}").expect("the template is fixed and valid")
 }
 
 fn show(bar: &ProgressBar, prefix: &str, (position, length): (u64, u64), message: String) {
@@ -78,15 +91,6 @@ fn of_stage(tally: &Tally, stage: &StageTally, rate: f64) -> String {
     format!("{done}{}, {rate:.1}/s", lines::counted(&counts))
 }
 
-/// `, about 3 m 20 s left` once the number of items is known and some came to an end.
-fn time_left(tally: &Tally, rate: f64) -> String {
-    if tally.is_listing() || rate <= 0.0 {
-        return String::new();
-    }
-    let left = tally.listed.saturating_sub(tally.ended_items());
-    format!(", about {} left", spoken_time(left as f64 / rate))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tally::tests::after_begin;
@@ -101,7 +105,7 @@ mod tests {
         );
         assert_eq!(of_stage(&tally, &tally.stages[0], 1.0), "2 done");
         assert_eq!(of_stage(&tally, &tally.stages[1], 1.0), "0 done, 1 running, 1 waiting, 1.0/s");
-        assert_eq!(time_left(&tally, 1.0), "", "more items may come");
+        assert_eq!(lines::time_left(&tally, 1.0), "", "more items may come");
     }
 
     #[test]
@@ -112,8 +116,8 @@ mod tests {
             {"event":"item_finished","item":"a"}
             {"event":"source_ended","stage":"scenes","items":2}"#,
         );
-        assert_eq!(time_left(&tally, 0.5), ", about 2.0 s left");
-        assert_eq!(time_left(&tally, 0.0), "");
+        assert_eq!(lines::time_left(&tally, 0.5), ", about 2.0 s left");
+        assert_eq!(lines::time_left(&tally, 0.0), "");
     }
 
     #[test]
@@ -121,7 +125,7 @@ mod tests {
         let mut bars = Bars::new(Style { is_coloured: true, is_verbose: false });
         bars.screen.set_draw_target(ProgressDrawTarget::hidden());
         bars.draw(1.0, &after_begin(r#"{"event":"item_listed","stage":"scenes","item":"a"}"#));
-        assert_eq!(bars.rows.len(), 3);
+        assert_eq!(bars.rows.len(), 4, "two stages, the items, the resources");
         assert_eq!(bars.rows[2].0.message(), "0 of 1+ items, 0.0/s");
     }
 }

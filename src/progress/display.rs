@@ -36,7 +36,7 @@ pub enum Mode {
 pub struct Style {
     /// Whether colours are wanted (no `NO_COLOR`, and a terminal).
     pub is_coloured: bool,
-    /// Whether every failure, retry and change of a limit is told.
+    /// Whether every item, failure, retry and change of a limit is told.
     pub is_verbose: bool,
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::gauge;
 use super::recent::Recent;
 use super::tally::{StageTally, Tally};
 use crate::units::{spoken_count, spoken_time};
@@ -25,7 +26,14 @@ impl Lines {
     /// One line for how far the run is.
     pub(super) fn draw(&mut self, seconds: f64, tally: &Tally) -> io::Result<()> {
         let rate = self.recent.rate(seconds, tally.done + tally.failed);
-        self.say(&format!("[{}] {}{}", spoken_time(seconds), items(tally, rate), busy_stages(tally)))
+        let words = format!(
+            "{}{}{}{}",
+            items(tally, rate),
+            time_left(tally, rate),
+            binding(tally),
+            busy_stages(tally)
+        );
+        self.say(&format!("[{}] {words}", spoken_time(seconds)))
     }
 }
 
@@ -35,6 +43,20 @@ pub(super) fn items(tally: &Tally, rate: f64) -> String {
     let (ended, listed) = (spoken_count(tally.ended_items()), spoken_count(tally.listed));
     let counts = counted(&[(tally.failed, "failed"), (tally.skipped, "skipped")]);
     format!("{ended} of {listed}{more} items{counts}, {rate:.1}/s")
+}
+
+/// `, about 3 m 20 s left` once the number of items is known and some came to an end.
+pub(super) fn time_left(tally: &Tally, rate: f64) -> String {
+    if tally.is_listing() || rate <= 0.0 {
+        return String::new();
+    }
+    let left = tally.listed.saturating_sub(tally.ended_items());
+    format!(", about {} left", spoken_time(left as f64 / rate))
+}
+
+/// `; cores binds`: the resource that keeps others waiting.
+pub(super) fn binding(tally: &Tally) -> String {
+    gauge::binding(&tally.gauges).map_or_else(String::new, |name| format!("; `{name}` binds"))
 }
 
 /// `; bands: 2 running, 30 waiting` for every stage that has work.

@@ -5,6 +5,7 @@
 
 mod bars;
 mod display;
+mod gauge;
 mod lines;
 mod notice;
 mod recent;

@@ -25,12 +25,16 @@ impl Notices {
             Event::ItemFailed { item, stage, message, .. } => {
                 self.failed(&format!("`{item}` in `{stage}`: {message}"))
             }
+            Event::ItemFinished { item } if self.style.is_verbose => Some(clean(&format!("done: `{item}`"))),
+            Event::ItemSkipped { item, reason } if self.style.is_verbose => {
+                Some(clean(&format!("not run: `{item}`: {reason}")))
+            }
             Event::Stalled { seconds, waiting } => Some(self.stalled(*seconds, waiting)),
             Event::Stopping { reason, running } => {
                 let words = format!("stopping ({reason}): {} items still run", spoken_count(*running));
                 Some(self.style.warning(&clean(&words)))
             }
-            Event::StageRetried { stage, item, attempt, delay, message } if self.style.is_verbose => {
+            Event::StageRetried { stage, item, attempt, delay, message, .. } if self.style.is_verbose => {
                 let delay = spoken_time(*delay);
                 Some(clean(&format!("again in {delay}: `{item}` in `{stage}`, try {attempt}: {message}")))
             }

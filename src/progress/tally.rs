@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::events::{Event, Outline, QueueSample, Record};
+use super::gauge::Gauge;
+use crate::events::{Event, Outline, QueueSample, Record, ResourceSample, Sample};
 use crate::ids::StageName;
 
 /// How far a run is.
@@ -14,6 +15,9 @@ pub(super) struct Tally {
     pub(super) done: u64,
     pub(super) failed: u64,
     pub(super) skipped: u64,
+    /// The resources as they were sampled last.
+    pub(super) gauges: Vec<Gauge>,
+    outline: Outline,
     open_sources: usize,
     places: HashMap<StageName, usize>,
 }
@@ -30,6 +34,8 @@ pub(super) struct StageTally {
     pub(super) running: u64,
     pub(super) finished: u64,
     pub(super) failed: u64,
+    /// Items that it sent on: many for a parent that is cut, none for a window that is joined with others.
+    given: u64,
     /// Items that stood in its queue when that was sampled last.
     depth: u64,
 }
@@ -40,7 +46,10 @@ impl Tally {
             Event::RunStarted { outline, .. } => self.begin(outline),
             Event::ItemListed { stage, .. } => {
                 self.listed += 1;
-                self.stage(stage, |stage| stage.finished += 1);
+                self.stage(stage, |stage| {
+                    stage.finished += 1;
+                    stage.given += 1;
+                });
             }
             Event::SourceEnded { .. } => self.open_sources = self.open_sources.saturating_sub(1),
             Event::ItemSkipped { .. } => self.skipped += 1,
@@ -50,19 +59,22 @@ impl Tally {
                 stage.running += 1;
                 stage.begun += u64::from(*attempt <= 1);
             }),
-            Event::StageFinished { stage, .. } => self.ended(stage, |stage| stage.finished += 1),
+            Event::StageFinished { stage, outputs, .. } => self.ended(stage, |stage| {
+                stage.finished += 1;
+                stage.given += outputs;
+            }),
             Event::StageFailed { stage, .. } => self.ended(stage, |stage| stage.failed += 1),
             Event::StageRetried { stage, .. } | Event::StageCancelled { stage, .. } => {
                 self.ended(stage, |_| {});
             }
-            Event::Sample { queues, .. } => self.sampled(queues),
+            Event::Sample(Sample { queues, resources, .. }) => self.sampled(queues, resources),
             _ => {}
         }
     }
 
     fn begin(&mut self, outline: &Outline) {
         let places = outline.stages.iter().enumerate().map(|(at, stage)| (stage.name.clone(), at));
-        *self = Self { places: places.collect(), ..Self::default() };
+        *self = Self { places: places.collect(), outline: outline.clone(), ..Self::default() };
         for stage in &outline.stages {
             let from = stage.from.iter().filter_map(|name| self.places.get(name).copied()).collect();
             let name = stage.name.to_string();
@@ -84,7 +96,8 @@ impl Tally {
         });
     }
 
-    fn sampled(&mut self, queues: &[QueueSample]) {
+    fn sampled(&mut self, queues: &[QueueSample], resources: &[ResourceSample]) {
+        self.gauges = resources.iter().map(|resource| Gauge::of(resource, &self.outline)).collect();
         for queue in queues {
             self.stage(&queue.stage, |stage| stage.depth = queue.depth);
         }
@@ -109,7 +122,7 @@ impl Tally {
 
     /// What a stage gave; items that are skipped leave their source and go nowhere.
     fn given(&self, stage: &StageTally) -> u64 {
-        if stage.from.is_empty() { stage.finished.saturating_sub(self.skipped) } else { stage.finished }
+        if stage.from.is_empty() { stage.given.saturating_sub(self.skipped) } else { stage.given }
     }
 
     /// Items that were given to a stage and that it has not begun on.
@@ -189,5 +202,21 @@ pub(super) mod tests {
             {"event":"sample","resources":[],"queues":[{"stage":"bands","depth":9,"places":16}],"descriptors":0,"threads":0,"resident":0,"cpu":0}"#;
         let tally = after_begin(&format!("{WORK}{sample}"));
         assert_eq!(tally.waiting(&tally.stages[1]), 9);
+    }
+
+    #[test]
+    fn windows_before_a_join_do_not_wait_after_it() {
+        let begin = r#"{"event":"run_started","version":2,"program":"","pipeline":"","run":"","outline":{"stages":[
+            {"name":"tiles","op":"window","from":[],"queue":0,"parallelism":1,"takes":[]},
+            {"name":"encoded","op":"encode","from":["tiles"],"queue":4,"parallelism":4,"takes":[]},
+            {"name":"written","op":"write","from":["encoded"],"queue":4,"parallelism":4,"takes":[]}],
+            "resources":[],"gdal_cache":0,"memory_granted":[0,""],"cores_granted":[4,""]}}"#;
+        let window = r#"
+            {"event":"stage_started","stage":"encoded","item":"a/0","attempt":1,"waited":{"queue":0,"places":0}}
+            {"event":"stage_finished","stage":"encoded","item":"a/0","attempt":1,"worked":1,"bytes_in":1,"bytes_out":1,"outputs":0}"#;
+        let parent = window.replace(",\"outputs\":0", "");
+        let begin: String = begin.lines().map(str::trim).collect();
+        let tally = tally(&format!("{begin}{window}{window}{parent}"));
+        assert_eq!(tally.waiting(&tally.stages[2]), 1, "the parent that two windows were joined into");
     }
 }

@@ -70,6 +70,17 @@ pub enum Georeference {
     None,
 }
 
+/// What may say of a pixel that it is invalid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gaps {
+    /// Nothing: every pixel is valid.
+    Never,
+    /// The band's own values: nodata, or NaN.
+    ByValue,
+    /// A mask or an alpha band of the file, which is read beside the band.
+    ByMask,
+}
+
 /// What one band says of itself.
 #[derive(Clone, Debug)]
 pub struct BandHeader {
@@ -79,10 +90,8 @@ pub struct BandHeader {
     pub is_complex: bool,
     /// Whether it is the alpha band of the others.
     pub is_alpha: bool,
-    /// Whether some pixels may be invalid: nodata, mask, alpha, NaN.
-    pub has_mask: bool,
-    /// Whether a mask or an alpha band of the file says so, which is read beside the band.
-    pub has_shared_mask: bool,
+    /// What may say of a pixel that it is invalid.
+    pub gaps: Gaps,
     /// Columns × rows of a block.
     pub block: (u64, u64),
     /// Sizes of the overviews, in file order; none where the file has a mask and its overviews have not.

@@ -10,8 +10,8 @@ use super::ffi::names::{category_names, type_name};
 use super::message::listen;
 use super::open::{Opened, Source};
 use super::{
-    Answer, BandDescription, BandHeader, ControlPoint, ControlPoints, Crs, DataType, FileBytes, Georeference,
-    Grid, Header, RasterError, nodata,
+    Answer, BandDescription, BandHeader, ControlPoint, ControlPoints, Crs, DataType, FileBytes, Gaps,
+    Georeference, Grid, Header, RasterError, nodata,
 };
 
 const IDENTITY: [f64; 6] = [0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
@@ -173,16 +173,19 @@ fn band_header(opened: &Opened, number: usize) -> Option<BandHeader> {
     let description = description(&band, data_type);
     let is_alpha = is_alpha(&band);
     let flags = band.mask_flags().ok()?;
-    let has_own = data_type.is_float()
+    let by_value = data_type.is_float()
         || description.nodata.as_ref().is_some_and(|nodata| nodata::is_representable(nodata, data_type));
-    let has_shared = !is_alpha && (flags.is_per_dataset() || has_alpha(opened));
+    let by_mask = !is_alpha && (flags.is_per_dataset() || has_alpha(opened));
     let (columns, rows) = band.block_size();
     Some(BandHeader {
         data_type,
         is_complex,
         is_alpha,
-        has_mask: has_own || has_shared,
-        has_shared_mask: has_shared,
+        gaps: match (by_mask, by_value) {
+            (true, _) => Gaps::ByMask,
+            (false, true) => Gaps::ByValue,
+            (false, false) => Gaps::Never,
+        },
         block: (columns as u64, rows as u64),
         overviews: overviews(&band),
         description,

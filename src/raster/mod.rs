@@ -48,7 +48,7 @@ pub use data_type::DataType;
 pub use dilate::Selection;
 pub use error::{Answer, RasterError};
 pub use grid::{Crs, Grid, Window};
-pub use header::{BandHeader, FileBytes, Georeference, Header};
+pub use header::{BandHeader, FileBytes, Gaps, Georeference, Header};
 pub use init::initialise;
 pub use member::{Member, Raster};
 pub use open::{Opened, Source};

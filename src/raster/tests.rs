@@ -292,7 +292,7 @@ fn the_header_tells_what_the_file_says() {
     assert_eq!(header.grid.geotransform, [500_000.0, 10.0, 0.0, 4_000_000.0, 0.0, -10.0]);
     assert!(header.grid.crs.as_ref().unwrap().wkt().contains("UTM zone 32N"));
     let nir = &header.bands[1];
-    assert_eq!((nir.data_type, nir.has_mask, nir.is_alpha), (DataType::Int16, true, false));
+    assert_eq!((nir.data_type, nir.gaps, nir.is_alpha), (DataType::Int16, Gaps::ByValue, false));
     assert_eq!(nir.description.name, "nir");
     assert_eq!(nir.description.nodata.as_deref(), Some("-32768"));
     assert_eq!((nir.description.scale, nir.description.offset), (0.0001, -0.1));

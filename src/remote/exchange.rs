@@ -77,6 +77,8 @@ pub(super) struct Account {
     /// Bytes of the body so far; outlives the account, for rates of bytes.
     pub(super) received: Arc<AtomicU64>,
     pub(super) begun: Instant,
+    /// Asleep before it.
+    pub(super) slept: Duration,
     pub(super) told: Told,
 }
 
@@ -108,6 +110,7 @@ impl Drop for Account {
             item: self.told.item.clone(),
             status: self.status,
             waited,
+            slept: self.slept.as_secs_f64(),
             took: seconds,
             bytes,
         });

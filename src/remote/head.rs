@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use tokio::sync::OnceCell;
 use url::Url;
 
-use super::body::{Beginning, Part, Prefix};
+use super::body::{Beginning, Prefix};
 use super::exchange::Ask;
 use super::sniff::no_raster;
 use super::version::Version;
@@ -162,6 +162,26 @@ impl StageClient {
         head
     }
 
+    /// The size of an object of any kind, by one small read, or from memory; `None` where the server does not tell. An object
+    /// that ends within that read is remembered whole, so that it is not asked for again.
+    ///
+    /// # Errors
+    /// The object cannot be read.
+    pub async fn size_of(&self, url: &Url) -> Result<Option<u64>, RequestError> {
+        if let Some(head) = self.known_head(url) {
+            return Ok(head.version.size);
+        }
+        let limit = self.options().prefix;
+        let prefix = self.perform(&Ask::object(url, Some(0..limit), None), &mut Beginning { limit }).await?;
+        let head = Head::of(url, &prefix);
+        let size = head.version.size;
+        if head.is_whole {
+            self.heads().replace(url, &Arc::new(head));
+            self.heads().shrink(self.options().remembered);
+        }
+        Ok(size)
+    }
+
     /// What is remembered of an object; nothing is asked.
     pub fn known_head(&self, url: &Url) -> Option<Arc<Head>> {
         self.heads().known(url)
@@ -250,16 +270,6 @@ impl StageClient {
             head.add(start, bytes);
         }
         Ok(true)
-    }
-
-    pub(super) async fn part(
-        &self,
-        url: &Url,
-        range: Range<u64>,
-        version: &Version,
-    ) -> Result<Bytes, RequestError> {
-        let ask = Ask::object(url, Some(range.clone()), version.strong_etag());
-        self.perform(&ask, &mut Part { range, version }).await
     }
 }
 

@@ -7,7 +7,7 @@ use futures::future::try_join_all;
 use reqwest::Method;
 use url::Url;
 
-use super::body::{Admit, Body, Document, Spill, ToFile, Whole, WholeDocument};
+use super::body::{Admit, Body, Document, Part, Spill, ToFile, Whole, WholeDocument};
 use super::exchange::{Ask, Payload};
 use super::ranges::{MERGE_GAP, MERGE_LIMIT, merge};
 use super::version::Version;
@@ -55,9 +55,23 @@ impl StageClient {
     ) -> Result<Vec<(u64, Bytes)>, RequestError> {
         let parts = merge(ranges, MERGE_GAP, MERGE_LIMIT).into_iter().map(|range| async move {
             let start = range.start;
-            Ok((start, self.part(url, range, version).await?))
+            Ok((start, self.get_range(url, range, version).await?))
         });
         try_join_all(parts).await
+    }
+
+    /// One part of an object in the state of `version`.
+    ///
+    /// # Errors
+    /// As [`StageClient::get_ranges`].
+    pub async fn get_range(
+        &self,
+        url: &Url,
+        range: Range<u64>,
+        version: &Version,
+    ) -> Result<Bytes, RequestError> {
+        let ask = Ask::object(url, Some(range.clone()), version.strong_etag());
+        self.perform(&ask, &mut Part { range, version }).await
     }
 
     /// A document of a catalogue or a service.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue, IF_MATCH, LOCATION, RANGE};
+use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderValue, IF_MATCH, LOCATION, RANGE};
 use reqwest::{Method, StatusCode};
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
@@ -19,6 +19,19 @@ use crate::resources::{LeaseSet, Requirement};
 
 /// How many redirects one request follows.
 const MAX_REDIRECTS: usize = 10;
+
+/// What one try leaves behind beside its answer.
+struct Trail {
+    /// When its first request was sent.
+    began: Option<Instant>,
+    /// Asleep before the next request.
+    slept: Duration,
+}
+
+/// A pause as it is told: an open gate costs microseconds, which are no pause.
+fn told_sleep(time: Duration) -> Duration {
+    if time < Duration::from_millis(1) { Duration::ZERO } else { time }
+}
 
 /// Takes from an answer what a request was made for.
 pub(super) trait Reader: Send {
@@ -38,19 +51,20 @@ impl StageClient {
         reader: &mut R,
     ) -> Result<R::Output, RequestError> {
         let mut tries = Tries::begin(&self.settings().retry);
+        let mut slept = Duration::ZERO;
         loop {
-            let mut began = None;
-            let error = match self.attempt(ask, reader, &mut began).await {
+            let mut trail = Trail { began: None, slept };
+            let error = match self.attempt(ask, reader, &mut trail).await {
                 Ok(output) => return Ok(output),
                 Err(error) => error,
             };
             if tries.made() == 1
-                && let Some(began) = began
+                && let Some(began) = trail.began
             {
                 tries.restart(began);
             }
-            let delay = self.delay_after(&ask.url, error, &mut tries)?;
-            sleep(delay).await;
+            slept = self.delay_after(&ask.url, error, &mut tries)?;
+            sleep(slept).await;
         }
     }
 
@@ -101,23 +115,24 @@ impl StageClient {
         requirement
     }
 
-    /// One try. An address that expired meanwhile (403 on a signed one or behind a redirect) is got anew once.
+    /// One try. An address or a token that expired meanwhile (401 or 403 where there is such, or behind a redirect) is got
+    /// anew once.
     async fn attempt<R: Reader>(
         &self,
         ask: &Ask,
         reader: &mut R,
-        began: &mut Option<Instant>,
+        trail: &mut Trail,
     ) -> Result<R::Output, RequestError> {
         let mut is_renewed = false;
         loop {
             let (url, is_signed) = self.sign(ask).await?;
-            let (result, is_redirected) = self.follow(ask, url, began).await;
+            let (result, is_redirected) = self.follow(ask, url, trail).await;
             match result {
-                Err(error)
-                    if error.status() == Some(StatusCode::FORBIDDEN)
-                        && (is_signed || is_redirected)
-                        && !is_renewed =>
-                {
+                Err(error) if !is_renewed && is_refused(&error) => {
+                    let is_forgotten = self.forget_authorization(&ask.url).await;
+                    if !(is_forgotten || is_signed || is_redirected) {
+                        return Err(error);
+                    }
                     is_renewed = true;
                     self.signer().forget(&ask.url);
                 }
@@ -141,11 +156,11 @@ impl StageClient {
         &self,
         ask: &Ask,
         mut url: Url,
-        began: &mut Option<Instant>,
+        trail: &mut Trail,
     ) -> (Result<Answer, RequestError>, bool) {
         let mut method = ask.method.clone();
         for redirects in 0..=MAX_REDIRECTS {
-            let answer = match self.hop(ask, &method, &url, began).await {
+            let answer = match self.hop(ask, &method, &url, trail).await {
                 Ok(answer) => answer,
                 Err(error) => return (Err(error), redirects > 0),
             };
@@ -170,19 +185,32 @@ impl StageClient {
         ask: &Ask,
         method: &Method,
         url: &Url,
-        began: &mut Option<Instant>,
+        trail: &mut Trail,
     ) -> Result<Answer, RequestError> {
-        let request = self.request(ask, method, url)?;
+        let mut request = self.request(ask, method, url)?;
+        if let Some(value) = self.authorization(url).await? {
+            request.headers_mut().insert(AUTHORIZATION, value);
+        }
+        let closed = Instant::now();
         self.gates().open(url).await;
+        let slept = std::mem::take(&mut trail.slept) + told_sleep(closed.elapsed());
         let leases = self.requirement(url).take_for(self.label()).await;
-        let mut account = self.account(leases);
-        began.get_or_insert(account.begun);
+        let mut account = self.account(leases, slept);
+        trail.began.get_or_insert(account.begun);
         let deadline = self.settings().timeout.map(|limit| (account.begun + limit, limit));
         let limit = deadline.map_or(self.options().answer_timeout, |(_, limit)| limit);
         let shown = redacted(url);
         let error = match timeout_at(account.begun + limit, self.http()?.execute(request)).await {
             Ok(Ok(response)) => {
                 account.status = response.status().as_u16();
+                if matches!(
+                    response.status(),
+                    StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
+                ) {
+                    self.gates().refused(url, account.begun);
+                } else {
+                    self.gates().served(url);
+                }
                 let stall = self.options().stall_timeout;
                 let has_body = *method != Method::HEAD;
                 return Ok(Answer { response, shown, deadline, stall, has_body, account });
@@ -233,13 +261,21 @@ impl StageClient {
         }
     }
 
-    fn account(&self, leases: LeaseSet) -> Account {
+    fn account(&self, leases: LeaseSet, slept: Duration) -> Account {
         let told = Told {
             events: self.settings().events.clone(),
             stage: self.settings().stage.clone().unwrap_or_else(|| "".into()),
             item: self.item().cloned().unwrap_or_else(|| "".into()),
         };
-        Account { leases, status: 0, outcome: None, received: Arc::default(), begun: Instant::now(), told }
+        Account {
+            leases,
+            status: 0,
+            outcome: None,
+            received: Arc::default(),
+            begun: Instant::now(),
+            slept,
+            told,
+        }
     }
 }
 
@@ -248,6 +284,11 @@ fn value(url: &Url, text: &str) -> Result<HeaderValue, RequestError> {
         url: redacted(url),
         reason: format!("`{}` cannot be sent as a header", text.escape_default()),
     })
+}
+
+/// Whether an answer says that this may not be asked, or no longer.
+fn is_refused(error: &RequestError) -> bool {
+    matches!(error.status(), Some(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN))
 }
 
 fn is_redirect(status: StatusCode) -> bool {

@@ -11,7 +11,7 @@ use super::access::tests::{rule, signing};
 use super::scripted::{Reply, Scripted};
 use super::*;
 use crate::events::{Event, FailureClass, Record, Subscriber};
-use crate::resources::{Rate, Requirement, Slots};
+use crate::resources::{Rate, RateFamily, Requirement, Slots};
 
 const DATA: &[u8] = b"II*\0 the bytes of a small raster, or of something that looks like one";
 
@@ -143,6 +143,30 @@ async fn retry_after_pauses_everybody_who_shares_the_rate() {
     whole(&client, &server.url("/other")).await.expect("served after the pause");
     assert!(begun.elapsed() >= Duration::from_secs(1));
     limited.await.expect("no panic").expect("served at the second try");
+}
+
+#[tokio::test]
+async fn a_rate_per_host_counts_and_pauses_each_host_for_itself() {
+    let closed = Scripted::serve(|_| Reply::new(429, "").with("Retry-After", "5")).await;
+    let free = Scripted::serve(|_| Reply::new(200, DATA)).await;
+    let family = RateFamily::new("provider".into(), 1000.0, 1000);
+    let settings =
+        StageSettings { host_rates: vec![family.clone()], retry: policy(2), ..StageSettings::default() };
+    let client = client_with(Vec::new(), settings);
+    let of = |server: &Scripted| family.of(&super::gate::host(&server.url("/")));
+    let waiting = tokio::spawn({
+        let (client, url) = (client.clone(), closed.url("/a"));
+        async move { whole(&client, &url).await }
+    });
+    while of(&closed).paused_for().is_none() {
+        tokio::task::yield_now().await;
+    }
+    assert!(of(&free).paused_for().is_none());
+    for path in ["/a", "/b"] {
+        whole(&client, &free.url(path)).await.expect("served, whatever the other host asked for");
+    }
+    assert_eq!((of(&free).taken(), of(&closed).taken()), (2, 1));
+    waiting.abort();
 }
 
 #[tokio::test]

@@ -9,23 +9,23 @@ const CAUSES: usize = 1000;
 
 /// Failures by cause.
 #[derive(Debug, Default)]
-pub(super) struct Causes {
+pub(crate) struct Causes {
     by_cause: HashMap<(StageName, String), Cause>,
     others: u64,
 }
 
 /// Failures of one cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cause {
-    pub(super) stage: StageName,
-    pub(super) count: u64,
+pub(crate) struct Cause {
+    pub(crate) stage: StageName,
+    pub(crate) count: u64,
     /// The first item that failed so, and its message.
-    pub(super) item: ItemId,
-    pub(super) message: String,
+    pub(crate) item: ItemId,
+    pub(crate) message: String,
 }
 
 impl Causes {
-    pub(super) fn add(&mut self, stage: &StageName, item: &ItemId, message: &str) {
+    pub(crate) fn add(&mut self, stage: &StageName, item: &ItemId, message: &str) {
         let key = (stage.clone(), common_part(message));
         if let Some(cause) = self.by_cause.get_mut(&key) {
             cause.count += 1;
@@ -38,8 +38,22 @@ impl Causes {
         }
     }
 
+    /// Takes in those of another run; an item's message stays that of the first.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.others += other.others;
+        for (key, cause) in &other.by_cause {
+            if let Some(known) = self.by_cause.get_mut(key) {
+                known.count += cause.count;
+            } else if self.by_cause.len() < CAUSES {
+                self.by_cause.insert(key.clone(), cause.clone());
+            } else {
+                self.others += cause.count;
+            }
+        }
+    }
+
     /// The causes, the most frequent first, ties by stage and message.
-    pub(super) fn sorted(&self) -> Vec<&Cause> {
+    pub(crate) fn sorted(&self) -> Vec<&Cause> {
         let mut causes: Vec<_> = self.by_cause.values().collect();
         causes.sort_by(|a, b| {
             b.count.cmp(&a.count).then_with(|| (&a.stage, &a.message).cmp(&(&b.stage, &b.message)))
@@ -48,7 +62,7 @@ impl Causes {
     }
 
     /// Failures of causes beyond those that are kept apart.
-    pub(super) fn others(&self) -> u64 {
+    pub(crate) fn others(&self) -> u64 {
         self.others
     }
 }

@@ -85,7 +85,7 @@ impl Summary {
             Event::StageRetried { .. } => self.retries += 1,
             Event::Overdraft { .. } => self.overdrafts += 1,
             Event::Stalled { .. } => self.stalls += 1,
-            Event::Sample { resident, .. } => self.resident = self.resident.max(*resident),
+            Event::Sample(sample) => self.resident = self.resident.max(sample.resident),
             Event::Stopping { reason, .. } => self.stopping = Some(reason.clone()),
             Event::LimitChanged { resource, from, to, .. } => self.moved(resource, *from, *to),
             Event::RunFinished { .. } => self.end(&record.event),

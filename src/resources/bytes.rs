@@ -134,6 +134,11 @@ impl ByteLease {
     pub fn grow_to(&self, bytes: u64) -> u64 {
         self.share.grow_to(bytes)
     }
+
+    /// How many bytes growth has overdrawn since this was asked last, through any clone.
+    pub fn take_overdrawn(&self) -> u64 {
+        self.share.take_overdrawn()
+    }
 }
 
 #[cfg(test)]
@@ -177,6 +182,7 @@ mod tests {
         let small = memory.overdraw(0);
         assert_eq!(small.grow_to(7), 7);
         assert_eq!(small.grow_to(3), 0, "growing to less changes nothing");
+        assert_eq!((small.clone().take_overdrawn(), small.take_overdrawn()), (7, 0), "told once");
         assert_eq!((small.bytes(), memory.used()), (7, 137));
     }
 

@@ -43,6 +43,8 @@ struct Waiter {
 struct Holder {
     amount: u64,
     label: Label,
+    /// What growth took beyond the limit and nobody has asked for yet.
+    overdrawn: u64,
 }
 
 /// A place in the line that becomes a part of the count; dropping it leaves the line or gives the part back.
@@ -174,7 +176,7 @@ impl State {
     }
 
     fn grant(&mut self, ticket: u64, amount: u64, label: Label) {
-        self.holders.insert(ticket, Holder { amount, label });
+        self.holders.insert(ticket, Holder { amount, label, overdrawn: 0 });
         self.add(amount);
     }
 
@@ -231,7 +233,7 @@ impl State {
             let amount = amount.min(holder.amount);
             holder.amount -= amount;
             let label = holder.label.clone();
-            self.holders.insert(part, Holder { amount, label });
+            self.holders.insert(part, Holder { amount, label, overdrawn: 0 });
         }
         part
     }
@@ -261,7 +263,20 @@ impl Share {
         let before = state.red();
         let amount = amount.max(state.amount(self.ticket));
         state.resize(self.ticket, amount);
-        state.red() - before
+        let overdrawn = state.red() - before;
+        if let Some(holder) = state.holders.get_mut(&self.ticket) {
+            holder.overdrawn += overdrawn;
+        }
+        overdrawn
+    }
+
+    /// What growth took beyond the limit since this was asked last.
+    pub(super) fn take_overdrawn(&self) -> u64 {
+        self.pool
+            .lock()
+            .holders
+            .get_mut(&self.ticket)
+            .map_or(0, |holder| std::mem::take(&mut holder.overdrawn))
     }
 
     /// Moves `amount`, at most what it holds, into a share of its own.

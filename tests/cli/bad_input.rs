@@ -79,3 +79,29 @@ fn a_band_that_is_not_there_is_named() {
     };
     assert_told(CALC, make, &["`bands`", "`nir`", "no band 2"]);
 }
+
+/// Runs a pipeline whose source is at fault: nothing is done, these words are told, and the exit code says that the
+/// pipeline is wrong.
+#[track_caller]
+fn assert_refused(source: &str, words: &[&str]) {
+    let job = Job::new(&pipeline(CALC).replace(r#"glob = { paths = ["in/*.tif"] }"#, source));
+    Scene::meadow().write(&job.path("in/1/a.tif"));
+    Scene::meadow().write(&job.path("in/2/a.tif"));
+    fs::write(job.path("none.txt"), "# nothing yet\n").unwrap();
+    let ended = job.run().expect_exit(2);
+    ended.line_with(words);
+    assert!(job.outputs().is_empty());
+}
+
+#[test]
+fn a_list_of_nothing_is_the_pipelines_fault() {
+    assert_refused("list = { uris = [] }", &["`scenes`", "`uris` has no entry"]);
+    assert_refused(r#"list = { file = "none.txt" }"#, &["`scenes`", "none.txt", "no entry"]);
+    assert_refused(r#"glob = { paths = ["in/*.jp2"] }"#, &["`scenes`", "no file matches", "in/*.jp2"]);
+}
+
+#[test]
+fn two_local_items_with_one_id_are_refused_before_any_work() {
+    let words = ["`scenes`", "two items have the id `a`", "in/1/a.tif", "in/2/a.tif"];
+    assert_refused(r#"glob = { paths = ["in/*/a.tif"] }"#, &words);
+}

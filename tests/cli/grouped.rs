@@ -1,5 +1,6 @@
 //! Items made of many: by the tiles of a grid, by month and solar day; and items that a condition drops.
 
+use std::fmt::Write as _;
 use std::fs;
 
 use crate::job::Job;
@@ -114,7 +115,7 @@ fn the_monthly_median_takes_one_clear_value_a_solar_day() {
             scl.values[0] = 9;
         }
         scl.write(&job.path(&format!("{id}_scl.tif")));
-        list += &format!("{id},{datetime},{id}_red.tif,{id}_nir.tif,{id}_scl.tif\n");
+        writeln!(list, "{id},{datetime},{id}_red.tif,{id}_nir.tif,{id}_scl.tif").unwrap();
     }
     fs::write(job.path("scenes.csv"), list).unwrap();
     job.run().expect_exit(0);

@@ -91,6 +91,24 @@ fn a_stalled_stage_stops_the_source_at_an_exact_number_of_items() {
     assert_eq!(server.requests().len(), listed - 1, "a header for each item but the one before the gate");
 }
 
+/// The summary tells where a measured limit came to, and the next run begins there.
+#[test]
+fn an_adaptive_limit_is_told_and_remembered() {
+    let names = names(40);
+    let job = Job::new("");
+    let server = serve(&job, &names);
+    let adaptive = "connections.slots = { adaptive = { from = 2, to = 16 } }";
+    job.rewrite(&pipeline(&urls(&server, &names), adaptive, ""));
+
+    let first = job.run().expect_exit(0);
+    let told = first.line_with(&["limit found: `connections`"]).to_owned();
+    let found: f64 = told.split(' ').nth(3).unwrap().parse().unwrap();
+    assert!((2.0..=16.0).contains(&found), "{told}");
+
+    job.run().expect_exit(0);
+    assert_eq!(job.record().first_limit("connections"), Some(found), "{told}");
+}
+
 fn is_listed(event: &Event) -> bool {
     matches!(event, Event::ItemListed { .. })
 }

@@ -3,19 +3,28 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what cannot be")]
 
 mod bad_input;
+mod catalogue;
 mod chunks;
 mod diagnostics;
 mod grouped;
 mod interrupted;
 mod job;
+mod late_headers;
 mod limits;
 mod outputs;
 mod pictures;
 mod rasters;
+mod rates;
 mod record;
+mod reported;
 mod resume;
 mod scene;
+mod secrets;
 mod served;
 #[path = "../support/server.rs"]
 mod server;
+mod shown;
+mod swept;
 mod tabled;
+mod timeouts;
+mod windowed;

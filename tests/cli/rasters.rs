@@ -32,7 +32,6 @@ impl Raster {
         let mut band = file.rasterband(1).unwrap();
         band.set_no_data_value(Some(0.0)).unwrap();
         band.write((0, 0), self.size, &mut Buffer::new(self.size, self.values.clone())).unwrap();
-        drop(band);
         file.close().unwrap();
     }
 }

@@ -103,6 +103,17 @@ impl Run {
         sums.max().unwrap_or(0)
     }
 
+    /// The limit of a resource when it was sampled first.
+    pub(crate) fn first_limit(&self, resource: &str) -> Option<f64> {
+        self.0.iter().find_map(|event| match event {
+            Event::Sample(sample) => {
+                let of_name = sample.resources.iter().find(|sample| sample.name.as_str() == resource);
+                of_name.map(|sample| sample.limit)
+            }
+            _ => None,
+        })
+    }
+
     /// How often each status was answered.
     pub(crate) fn statuses(&self) -> BTreeMap<u16, usize> {
         let mut statuses = BTreeMap::new();

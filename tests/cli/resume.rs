@@ -113,6 +113,34 @@ fn fresh_forgets() {
     assert_eq!(job.record().finished(), ids(&["a", "b"]));
 }
 
+/// `a` is done, `b` is no raster yet.
+fn half_done() -> Job {
+    let job = job();
+    std::fs::write(job.path("in/b.tif"), "not yet").unwrap();
+    job.run().expect_exit(1);
+    assert_eq!(job.record().finished(), ids(&["a"]));
+    Scene::meadow().write(&job.path("in/b.tif"));
+    job
+}
+
+#[test]
+fn retry_failed_runs_what_failed_before_and_nothing_else() {
+    let job = half_done();
+    Scene::meadow().write(&job.path("in/new.tif"));
+    std::fs::remove_file(job.path("out/a.tif")).unwrap();
+    job.gisrun(&["job.toml", "--retry-failed"]).expect_exit(0);
+    assert_eq!((job.record().finished(), job.record().skipped()), (ids(&["b"]), ids(&["a", "new"])));
+    job.run().expect_exit(0);
+    assert_eq!((job.record().finished(), job.record().skipped()), (ids(&["a", "new"]), ids(&["b"])));
+}
+
+#[test]
+fn only_runs_the_named_items_done_or_not() {
+    let job = half_done();
+    job.gisrun(&["job.toml", "--only", "a"]).expect_exit(0);
+    assert_eq!((job.record().finished(), job.record().skipped()), (ids(&["a"]), ids(&["b"])));
+}
+
 #[test]
 fn the_plan_tells_why_and_writes_nothing() {
     let job = done();

@@ -30,7 +30,7 @@ fn without_deviations(table: &str) -> (String, Vec<f64>) {
     for line in table.lines() {
         let mut cells: Vec<&str> = line.split(',').collect();
         deviations.extend(cells.remove(10).parse::<f64>());
-        rest += &format!("{}\n", cells.join(","));
+        rest.extend([cells.join(",").as_str(), "\n"]);
     }
     (rest, deviations)
 }

@@ -5,10 +5,14 @@
 //! holds, and what waits in the queues before, in the gate and in the place before the gate.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use gisrun::contract::Port;
+use gisrun::plan::StagePlan;
 
 use tokio::sync::Notify;
 
-use crate::support::{Bench, at_once, behind, settle};
+use crate::support::{Bench, Role, at_once, behind, settle, taking};
 
 /// The gate reads ahead for as many items as the first stage works on, one more waits to be let in, and its queue has one place.
 const GATE: u64 = 2 + 1;
@@ -51,6 +55,8 @@ async fn a_standing_branch_holds_its_sibling_back() {
     // Only items that had a place in both queues were worked on: 2 at the standing stage and 2 before it.
     assert_eq!(bench.counts("shared").ended(), 4);
     assert_eq!(bench.counts("free").ended(), 4);
+    // And 2 in the queue before them, and the gate.
+    assert_eq!(bench.counts("numbers").started(), 4 + 2 + GATE);
     run.abort();
 }
 
@@ -67,7 +73,35 @@ async fn two_feeders_share_the_places_of_a_standing_stage() {
     settle().await;
     let passed = bench.counts("from-left").ended() + bench.counts("from-right").ended();
     assert_eq!((bench.counts("joined").started(), passed), (2, 4));
+    // 2 in the queue of each feeder, and one gate for both.
+    let pulled = bench.counts("left").started() + bench.counts("right").started();
+    assert_eq!(pulled, 4 + 2 * 2 + GATE);
     run.abort();
+}
+
+/// Two feeders of the same two stages, each of which has one place.
+fn opposite_feeders() -> Bench {
+    let narrow = |stage: &mut StagePlan| (stage.queue, stage.parallelism) = (1, 1);
+    let step = |bench: Bench, name: &str, from: &[&str], millis: u64| {
+        let script = taking(Duration::from_millis(millis));
+        bench.add(name, from, Port::Encoded, Role::Step, script, narrow)
+    };
+    let bench = Bench::new(&[]).source("left", 100).source("right", 100);
+    let bench = step(bench, "from-left", &["left"], 3);
+    let bench = step(bench, "from-right", &["right"], 5);
+    let bench = step(bench, "first", &["from-left", "from-right"], 7);
+    step(bench, "second", &["from-right", "from-left"], 11)
+}
+
+#[tokio::test(start_paused = true)]
+async fn feeders_that_name_their_consumers_in_opposite_orders_do_not_block_each_other() {
+    let mut bench = opposite_feeders();
+    bench.plan.stages[3].to.reverse();
+    let outcome = bench.run().await;
+    assert_eq!(
+        (outcome.done, bench.counts("first").ended(), bench.counts("second").ended()),
+        (200, 200, 200)
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,6 +3,7 @@
 
 mod back_pressure;
 mod endings;
+mod overdrafts;
 mod properties;
 mod stalls;
 mod support;

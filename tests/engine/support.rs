@@ -106,10 +106,18 @@ pub(crate) struct TestOp {
 
 #[derive(Clone)]
 pub(crate) enum Role {
-    Source { items: u64 },
+    Source {
+        items: u64,
+    },
     Step,
-    Windows { each: u64 },
+    Windows {
+        each: u64,
+    },
     Join,
+    /// Joins, with so many bytes of scratch for each parent.
+    Spool {
+        bytes: u64,
+    },
 }
 
 pub(crate) fn item(id: impl Into<String>) -> Item {
@@ -134,6 +142,10 @@ impl Op for TestOp {
         Ok(Shape { held: self.held, ..Shape::default() })
     }
 
+    fn spool(&self, _input: &Shape, _output: &Shape) -> u64 {
+        if let Role::Spool { bytes } = self.role { bytes } else { 0 }
+    }
+
     fn manifest(&self) -> serde_json::Value {
         serde_json::Value::Null
     }
@@ -143,7 +155,7 @@ impl Op for TestOp {
             Role::Source { .. } => Kind::Source(self),
             Role::Step => Kind::Transfer(self),
             Role::Windows { .. } => Kind::Expand(self),
-            Role::Join => Kind::Assemble(self),
+            Role::Join | Role::Spool { .. } => Kind::Assemble(self),
         }
     }
 }
@@ -274,6 +286,7 @@ impl Bench {
                     limit: *limit,
                     derivation: String::new(),
                     is_declared: true,
+                    working_set: None,
                 })
                 .collect(),
             stages: Vec::new(),

@@ -3,7 +3,7 @@
     python tests/main_job/compare.py FOLDER_OF_PROGRAMS [--scenes 16] [--size 512]
 
 FOLDER_OF_PROGRAMS is a cargo profile's folder, with `gisrun` and `examples/serve`. The scenes are synthetic: two bands of
-uint16 with noise, nodata 0 in a wedge, in two UTM zones. Before the warp the index must be numpy's within 1e-6. After it a
+uint16 with noise, nodata 0 in a wedge, in two UTM zones. The warp's grid must be gdalwarp's. Before the warp the index must be numpy's within 1e-6. After it a
 pixel must be the bilinear mean of the valid pixels around its exact place, within what the warp's coordinates may be off
 (1/64 of a pixel on each axis), and valid just where the pixel beneath is; needs numpy and rasterio.
 """
@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 import rasterio
-from rasterio.transform import from_origin
-from rasterio.warp import transform
+from rasterio.transform import array_bounds, from_origin
+from rasterio.warp import calculate_default_transform, transform
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 REACH = 1 / 64
@@ -102,10 +102,21 @@ def at(index, row, col):
     return np.where(is_inside, index[row, col].astype("float64"), np.nan)
 
 
+def require_suggested_grid(file, shape, grid, crs):
+    """Fails unless a file has the grid that GDAL suggests for a raster, which is the one of gdalwarp."""
+    height, width = shape
+    bounds = array_bounds(height, width, grid)
+    suggested, width, height = calculate_default_transform(crs, file.crs, width, height, *bounds)
+    assert (file.width, file.height) == (width, height), f"{file.name}: {file.shape} instead of {(height, width)}"
+    is_there = file.transform.almost_equals(suggested, precision=1e-6)
+    assert is_there, f"{file.name}: {file.transform} instead of {suggested}"
+
+
 def compare_warped(scene, output):
     """(pixels compared, pixels further off than the rule allows, largest error, mean error)"""
     index, grid, crs = index_of(scene)
     with rasterio.open(output) as file:
+        require_suggested_grid(file, index.shape, grid, crs)
         got = file.read(1).astype("float64")
         u, v = places(file, grid, crs)
     is_clear_cut = (np.abs(u - np.round(u)) > REACH) & (np.abs(v - np.round(v)) > REACH)

@@ -1,16 +1,16 @@
 //! A small HTTP server on loopback: it serves the files of a folder, with ranges, one request a connection.
 //!
 //! It keeps a log of what it was asked, and can hold back its answers until it is told to let them go, so that tests wait
-//! for conditions instead of time.
+//! for conditions instead of time. It can also allow so many requests a second and refuse the others.
 
 use std::fs;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// More connections at once than any client here opens.
 const MOST_CONNECTIONS: usize = 64;
@@ -28,6 +28,8 @@ struct State {
     folder: PathBuf,
     traffic: Mutex<Traffic>,
     changed: Condvar,
+    /// Whether it neither knows ranges nor announces lengths.
+    is_plain: bool,
 }
 
 /// What is going on.
@@ -42,7 +44,14 @@ pub(crate) struct Traffic {
     /// The most that were open at once.
     pub most_open: usize,
     connections: usize,
+    /// How many requests a second are allowed, if not all are.
+    allowed: Option<usize>,
     holds: Option<fn(&Request) -> bool>,
+    /// How far away it plays to be: the time before each answer.
+    distance: Duration,
+    refuses: Option<fn(&Request) -> bool>,
+    /// With more open at once it refuses.
+    most_served: Option<usize>,
 }
 
 /// What a client asks for.
@@ -52,16 +61,31 @@ pub(crate) struct Request {
     pub path: String,
     /// How often the path was asked for, this time included.
     pub nth: usize,
+    /// When it came in.
+    pub at: Instant,
+    /// Whether the server refused it for coming too soon.
+    pub is_refused: bool,
     range: Option<String>,
 }
 
 impl Server {
     /// Serves `folder` on any free port.
     pub(crate) fn start(folder: &Path) -> io::Result<Self> {
+        Self::begin(folder, false)
+    }
+
+    /// As `start`, but ranges are ignored and no length is announced.
+    #[allow(dead_code, reason = "not every test binary has such files")]
+    pub(crate) fn start_plain(folder: &Path) -> io::Result<Self> {
+        Self::begin(folder, true)
+    }
+
+    fn begin(folder: &Path, is_plain: bool) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let state =
-            Arc::new(State { folder: folder.to_owned(), traffic: Mutex::default(), changed: Condvar::new() });
+            State { folder: folder.to_owned(), traffic: Mutex::default(), changed: Condvar::new(), is_plain };
+        let state = Arc::new(state);
         let accepting = state.clone();
         thread::spawn(move || accepting.accept(&listener));
         Ok(Self { address, state })
@@ -72,9 +96,33 @@ impl Server {
         format!("http://{}/{path}", self.address)
     }
 
+    /// From now on no more than so many requests are served in any second; the others are answered with 429 and asked to
+    /// come again in a second.
+    pub(crate) fn allow(&self, in_a_second: usize) {
+        self.state.lock().allowed = Some(in_a_second);
+    }
+
     /// From now on the answers to these requests wait.
     pub(crate) fn hold(&self, which: fn(&Request) -> bool) {
         self.state.lock().holds = Some(which);
+    }
+
+    /// From now on each answer takes so long, as that of a server far away does.
+    #[allow(dead_code, reason = "not every binary has a far server")]
+    pub(crate) fn move_away(&self, distance: Duration) {
+        self.state.lock().distance = distance;
+    }
+
+    /// From now on these requests are answered 429 and asked to come again in a second.
+    #[allow(dead_code, reason = "not every binary has a busy server")]
+    pub(crate) fn refuse(&self, which: fn(&Request) -> bool) {
+        self.state.lock().refuses = Some(which);
+    }
+
+    /// From now on requests beyond so many at once are answered 429.
+    #[allow(dead_code, reason = "not every binary has a busy server")]
+    pub(crate) fn refuse_above(&self, most: usize) {
+        self.state.lock().most_served = Some(most);
     }
 
     /// All waiting answers go, and later ones do not wait.
@@ -130,17 +178,24 @@ impl State {
         let Some(mut request) = Request::read(&connection)? else { return Ok(()) };
         let mut traffic = self.lock();
         request.nth = 1 + traffic.requests.iter().filter(|earlier| earlier.path == request.path).count();
+        request.is_refused = traffic.is_too_soon(request.at);
         traffic.requests.push(request.clone());
         traffic.open += 1;
         traffic.most_open = traffic.most_open.max(traffic.open);
         if traffic.holds.is_some_and(|holds| holds(&request)) {
             traffic = self.wait_for_release(traffic);
         }
-        // Before the answer: whoever has it may ask again at once.
-        traffic.open -= 1;
+        let is_too_many = traffic.most_served.is_some_and(|most| traffic.open > most);
+        let is_refused = is_too_many || traffic.refuses.is_some_and(|refuses| refuses(&request));
+        let distance = traffic.distance;
         drop(traffic);
+        if !distance.is_zero() {
+            thread::sleep(distance);
+        }
+        // Before the answer: whoever has it may ask again at once.
+        self.lock().open -= 1;
         self.changed.notify_all();
-        self.answer(&request, connection)
+        if is_refused { Self::refuse_politely(connection) } else { self.answer(&request, connection) }
     }
 
     fn wait_for_release<'a>(&self, mut traffic: MutexGuard<'a, Traffic>) -> MutexGuard<'a, Traffic> {
@@ -153,12 +208,27 @@ impl State {
         traffic
     }
 
+    fn refuse_politely(mut to: TcpStream) -> io::Result<()> {
+        to.write_all(
+            b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+        )
+    }
+
     fn answer(&self, request: &Request, mut to: TcpStream) -> io::Result<()> {
-        let name = request.path.trim_start_matches('/');
+        if request.is_refused {
+            return to.write_all(
+                b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+            );
+        }
+        let name = request.path.trim_start_matches('/').split('?').next().unwrap_or_default();
         let file = if name.contains("..") { None } else { fs::read(self.folder.join(name)).ok() };
         let Some(file) = file else {
             return to.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         };
+        if self.is_plain {
+            to.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: image/tiff\r\nConnection: close\r\n\r\n")?;
+            return to.write_all(&file);
+        }
         let size = file.len();
         let (status, part) = match request.range(size) {
             None => ("200 OK".to_owned(), 0..size),
@@ -177,16 +247,30 @@ impl State {
     }
 }
 
+impl Traffic {
+    /// Whether as many as are allowed were served in the second before.
+    fn is_too_soon(&self, now: Instant) -> bool {
+        let is_recent = |earlier: &&Request| {
+            !earlier.is_refused && now.duration_since(earlier.at) < Duration::from_secs(1)
+        };
+        self.allowed.is_some_and(|allowed| self.requests.iter().filter(is_recent).count() >= allowed)
+    }
+}
+
 impl Request {
     fn read(from: &TcpStream) -> io::Result<Option<Self>> {
-        let mut lines = BufReader::new(from).lines();
+        let mut reader = BufReader::new(from);
+        let mut lines = reader.by_ref().lines();
         let Some(first) = lines.next().transpose()? else { return Ok(None) };
         let mut words = first.split(' ').map(str::to_owned);
         let (Some(method), Some(path)) = (words.next(), words.next()) else { return Ok(None) };
-        let mut range = None;
+        let (mut range, mut body) = (None, 0);
         for line in lines {
             let line = line?;
             match line.split_once(':') {
+                Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                    body = value.trim().parse().unwrap_or(0);
+                }
                 Some((name, value)) if name.eq_ignore_ascii_case("range") => {
                     range = Some(value.trim().to_owned());
                 }
@@ -194,11 +278,13 @@ impl Request {
                 None => break,
             }
         }
-        Ok(Some(Self { method, path, nth: 1, range }))
+        // What is sent is read, so that the answer is not lost with a connection that breaks, and has no say.
+        io::copy(&mut reader.take(body), &mut io::sink())?;
+        Ok(Some(Self { method, path, nth: 1, at: Instant::now(), is_refused: false, range }))
     }
 
     /// The part of a file of this size that is asked for: `bytes=0-99`, `bytes=100-` or `bytes=-100`.
-    fn range(&self, size: usize) -> Option<Range<usize>> {
+    pub(crate) fn range(&self, size: usize) -> Option<Range<usize>> {
         let (from, to) = self.range.as_ref()?.strip_prefix("bytes=")?.split_once('-')?;
         let part = match (from.parse::<usize>(), to.parse::<usize>()) {
             (Ok(from), Ok(to)) => from..size.min(to + 1),

@@ -5,22 +5,24 @@ use std::path::Path;
 
 use crate::cli::RunRequest;
 use crate::contract::Kind;
-use crate::engine::{Ask, Memory};
+use crate::engine::{self, Ask, Memory};
 use crate::ledger::{Ledger, LedgerError, Snapshot};
 use crate::plan::Plan;
+use crate::remote::{Client, StageSettings};
 
 /// Opens the ledger, removes what dead runs left half-written, and reads what is done.
 ///
 /// # Errors
 /// Another run holds it, or it cannot be read or written.
-pub(super) async fn open(request: &RunRequest, plan: &Plan) -> Result<Memory, String> {
+pub(super) async fn open(request: &RunRequest, plan: &Plan, client: &Client) -> Result<Memory, String> {
     let (ledger, earlier) = recall(request, plan).await.map_err(|error| error.to_string())?;
     clear_scratch(plan);
     let scratch = &plan.run.scratch;
     std::fs::create_dir_all(scratch)
         .map_err(|error| format!("cannot make the scratch folder `{}`: {error}", scratch.display()))?;
     let (ask, outputs) = (ask(request), outputs(plan));
-    let recollect = move || Memory::recollect(ledger, earlier, ask, outputs);
+    let objects = engine::of_objects(&client.for_stage(StageSettings::default()), &earlier).await;
+    let recollect = move || Memory::recollect(ledger, earlier, objects, ask, outputs);
     crate::contract::blocking::run(&tokio_util::sync::CancellationToken::new(), (), move || Ok(recollect()))
         .await
         .map_err(|failure| failure.to_string())

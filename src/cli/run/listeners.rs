@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::metrics::{self, Exporter};
 use crate::cli::{RunRequest, Verbosity, output};
 use crate::engine::Outcome;
 use crate::events::{Emitter, Record, RunLog, Subscriber};
@@ -21,6 +22,7 @@ pub(super) struct Listeners {
     progress: Arc<Progress>,
     summary: Arc<Summing>,
     ledger: PathBuf,
+    exporter: Option<Arc<Exporter>>,
 }
 
 #[derive(Default)]
@@ -37,7 +39,7 @@ impl Listeners {
     ///
     /// # Errors
     /// The record cannot be written.
-    pub(super) fn new(request: &RunRequest, plan: &Plan) -> Result<Self, String> {
+    pub(super) async fn new(request: &RunRequest, plan: &Plan) -> Result<Self, String> {
         let path = request.events.clone().unwrap_or_else(|| plan.run.ledger.with_extension("run.jsonl"));
         let log =
             RunLog::create(&path).map_err(|error| format!("cannot write `{}`: {error}", path.display()))?;
@@ -52,12 +54,16 @@ impl Listeners {
             progress: Arc::new(progress),
             summary: Arc::default(),
             ledger: plan.run.ledger.clone(),
+            exporter: exporter(request).await?,
         })
     }
 
     /// Tells all of them.
     pub(super) fn emitter(&self) -> Emitter {
-        Emitter::new(vec![self.log.clone(), self.progress.clone(), self.summary.clone()])
+        let exporter = self.exporter.iter().map(|exporter| exporter.clone() as Arc<dyn Subscriber>);
+        let others: [Arc<dyn Subscriber>; 3] =
+            [self.log.clone(), self.progress.clone(), self.summary.clone()];
+        Emitter::new(others.into_iter().chain(exporter).collect())
     }
 
     /// Takes the progress away, ends the record and says what came of the run.
@@ -73,6 +79,18 @@ impl Listeners {
         let summary = self.summary.0.lock().unwrap_or_else(PoisonError::into_inner).render(&places);
         output::complain(summary.trim_end());
     }
+}
+
+/// Answers Prometheus, where that is asked for, and says where.
+async fn exporter(request: &RunRequest) -> Result<Option<Arc<Exporter>>, String> {
+    let Some(address) = request.metrics else { return Ok(None) };
+    let exporter = Arc::<Exporter>::default();
+    let served = metrics::serve(address, exporter.clone()).await;
+    let address = served.map_err(|error| format!("cannot answer at `{address}`: {error}"))?;
+    if request.verbosity != Verbosity::Quiet {
+        output::complain(&format!("metrics at http://{address}/metrics"));
+    }
+    Ok(Some(exporter))
 }
 
 fn mode(verbosity: Verbosity) -> Mode {

@@ -2,6 +2,7 @@
 
 mod ledger;
 mod listeners;
+pub(in crate::cli) mod metrics;
 mod signals;
 
 use std::sync::Arc;
@@ -10,8 +11,8 @@ use std::time::{Duration, Instant};
 use crate::cli::planned::{Named, Planned};
 use crate::cli::{Exit, RunRequest, output, worker};
 use crate::engine::{self, Outcome, Services, Stop, StopReason};
-use crate::events::Event;
-use crate::machine::{Granted, ProcessReading};
+use crate::events::{self, Event};
+use crate::machine::{FamilyReading, Granted, ProcessReading};
 use crate::plan::{self, Plan};
 use crate::raster;
 use crate::remote::{AccessRules, Client, ClientOptions, parse_raster_header};
@@ -31,10 +32,20 @@ const FEWEST_DESCRIPTORS: u64 = 40;
 /// The most threads that wait for sockets and clocks; the work on pixels has its own, under `cores`.
 const WAITING_THREADS: usize = 2;
 
+/// How the names of variables begin that say how object stores are reached.
+const STORE_SETTINGS: [&str; 3] = ["AWS_", "GOOGLE_", "AZURE_"];
+
 /// Runs a pipeline.
 pub fn run(request: &RunRequest) -> Exit {
     let named = Named { path: &request.pipeline, sets: &request.sets, machine: request.machine };
-    let Some(planned) = named.plan() else { return Exit::BadInput };
+    let planned = match named.plan_with(&request.limits) {
+        Ok(Some(planned)) => planned,
+        Ok(None) => return Exit::BadInput,
+        Err(message) => {
+            output::complain(&format!("error: {message}"));
+            return Exit::BadInput;
+        }
+    };
     raster::initialise(planned.plan.gdal_share());
     let threads = WAITING_THREADS.min(planned.plan.machine.cores.value as usize);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();
@@ -58,14 +69,16 @@ async fn execute(request: &RunRequest, planned: Planned) -> Result<Exit, String>
     require_descriptors(&plan.machine.descriptors)?;
     let access =
         AccessRules::compile(&written.access).map_err(|_| "the access rules do not hold".to_owned())?;
-    let memory = Arc::new(ledger::open(request, &plan).await?);
-    let listeners = Listeners::new(request, &plan)?;
+    let client = Client::new(ClientOptions::default(), access, Some(parse_raster_header()))
+        .with_environment(store_settings());
+    let memory = Arc::new(ledger::open(request, &plan, &client).await?);
+    let listeners = Listeners::new(request, &plan).await?;
     let stop = Stop::default();
     signals::listen(stop.clone(), plan.run.grace);
     let plan = Arc::new(plan);
     let services = Services {
         emitter: listeners.emitter(),
-        client: Client::new(ClientOptions::default(), access, Some(parse_raster_header())),
+        client,
         memory: memory.clone(),
         stop,
         workers: worker::command(&written, &request.sets),
@@ -84,6 +97,15 @@ async fn execute(request: &RunRequest, planned: Planned) -> Result<Exit, String>
     Ok(exit)
 }
 
+/// What the environment says of object stores: credentials, regions, endpoints.
+#[allow(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
+fn store_settings() -> Vec<(String, String)> {
+    let is_of_store = |name: &str| STORE_SETTINGS.iter().any(|prefix| name.starts_with(prefix));
+    let texts =
+        std::env::vars_os().filter_map(|(name, value)| name.into_string().ok().zip(value.into_string().ok()));
+    texts.filter(|(name, _)| is_of_store(name)).collect()
+}
+
 /// Refuses a limit of open files that would fail every item later.
 fn require_descriptors(granted: &Granted) -> Result<(), String> {
     let Granted { value, source } = granted;
@@ -99,7 +121,7 @@ fn require_descriptors(granted: &Granted) -> Result<(), String> {
 fn started(plan: &Plan) -> Event {
     let run = chrono::Utc::now().format("%Y%m%dT%H%M%SZ").to_string();
     Event::RunStarted {
-        version: 1,
+        version: events::VERSION,
         program: concat!("gisrun ", env!("CARGO_PKG_VERSION")).into(),
         pipeline: plan.pipeline.display().to_string(),
         run,
@@ -118,6 +140,7 @@ fn finished(outcome: &Outcome, plan: &Plan, took: Duration, exit: Exit) -> Event
         peak_resident: ProcessReading::now().peak_resident,
         peak_reserved: outcome.peak_reserved,
         memory_budget: plan.resource(plan::MEMORY).and_then(|memory| memory.limit.capacity()).unwrap_or(0),
+        cpu: FamilyReading::now().cpu_seconds,
     }
 }
 
@@ -125,7 +148,7 @@ fn exit_of(outcome: &Outcome) -> Exit {
     match &outcome.stopped {
         Some(StopReason::Signal(15)) => Exit::Terminated,
         Some(StopReason::Signal(_)) => Exit::Interrupted,
-        Some(StopReason::NoInput(_)) => Exit::BadInput,
+        Some(StopReason::BadInput(_)) => Exit::BadInput,
         Some(StopReason::Aborted(_)) => Exit::Aborted,
         None if outcome.failed > 0 => Exit::ItemsFailed,
         None => Exit::Done,

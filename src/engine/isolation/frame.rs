@@ -60,7 +60,7 @@ pub(super) enum Answer {
 
 impl Answer {
     pub(super) fn failed(failure: Failure) -> Self {
-        let Failure { class, message, retry_after } = failure;
+        let Failure { class, message, retry_after, .. } = failure;
         Answer::Failed { class, message, retry_after }
     }
 }

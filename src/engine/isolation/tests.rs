@@ -23,7 +23,7 @@ fn item(payload: Payload) -> Item {
         parent: Some("p".into()),
         position: Some((-1, 7)),
         window: Some(Window { col: 1, row: 2, width: 3, height: 4 }),
-        inputs: ["/data/a b.tif".into()].into(),
+        inputs: [Location::Local("/data/a b.tif".into())].into(),
         levels: vec![vec!["x".into()]],
         ..Lineage::default()
     };

@@ -105,7 +105,9 @@ impl Worker {
         self.stdin.flush()?;
         Ok(match read_header(&mut self.stdout)? {
             Answer::Done { beyond } => Ok((read_item(&mut self.stdout)?, beyond)),
-            Answer::Failed { class, message, retry_after } => Err(Failure { class, message, retry_after }),
+            Answer::Failed { class, message, retry_after } => {
+                Err(Failure { class, message, retry_after, is_bad_input: false })
+            }
         })
     }
 

@@ -20,8 +20,8 @@ use crate::ops::takeover::Existing;
 /// The program is started with the cores that the stage takes (one unless `uses` says more) in `GDAL_NUM_THREADS`,
 /// `OMP_NUM_THREADS` and the thread variables of other libraries, and its share of GDAL's block cache in `GDAL_CACHEMAX`.
 /// What else it takes is named in `uses`: `["scripts", { memory = "2 GiB" }]`. It reads nothing from standard input, and
-/// has to end by itself: with its end, with the stage's `timeout` and with the end of the run, all processes that it
-/// started end too. An exit code other than 0 fails the item, or is tried again where the stage has `retry`; the end of
+/// has to end by itself: with its end, with the stage's `timeout` and with the end of the run, however that comes, all
+/// processes that it started end too. An exit code other than 0 fails the item, or is tried again where the stage has `retry`; the end of
 /// what the program wrote to standard error stands in the message.
 ///
 /// Files come to it as they are, bytes as a temporary file, a raster as a temporary GeoTIFF.

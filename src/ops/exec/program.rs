@@ -12,6 +12,7 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use super::guard::Watched;
 use super::recipe::Call;
 use crate::contract::Failure;
 use crate::contract::program::{LastWords, how_it_ended};
@@ -97,7 +98,7 @@ fn start(call: &Call, around: &Surroundings) -> io::Result<Running> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let leader = command.process_group(0).kill_on_drop(true).spawn()?;
     let group = leader.id().and_then(|id| Pid::from_raw(id as i32));
-    Ok(Running { leader, group: Group(group) })
+    Ok(Running { leader, group: Group::of(group) })
 }
 
 /// A program with a `/` in its name is relative to the folder, whatever the platform makes of that.
@@ -131,18 +132,25 @@ impl Running {
             }
         };
         self.group.send(Signal::KILL);
-        self.group = Group(None);
+        self.group = Group::of(None);
         ended
     }
 }
 
-/// The group of a program, killed when the value is dropped.
-struct Group(Option<Pid>);
+/// The group of a program, killed when the value is dropped and when this process is killed.
+struct Group {
+    id: Option<Pid>,
+    _watched: Option<Watched>,
+}
 
 impl Group {
+    fn of(id: Option<Pid>) -> Self {
+        Self { id, _watched: id.map(Watched::begin) }
+    }
+
     /// A group keeps its number as long as it has members; one that is gone already is what was wanted.
     fn send(&self, signal: Signal) {
-        if let Some(group) = self.0
+        if let Some(group) = self.id
             && let Err(error) = kill_process_group(group, signal)
             && error != rustix::io::Errno::SRCH
         {

@@ -84,6 +84,15 @@ impl Recipe {
             as u32
     }
 
+    /// The templates of final files.
+    pub(super) fn places(&self) -> Vec<String> {
+        let texts = self.outputs.iter().filter_map(|output| match &output.destination {
+            Destination::Final(path) => Some(path.text().to_owned()),
+            Destination::Temporary { .. } => None,
+        });
+        texts.collect()
+    }
+
     /// The names of all outputs.
     pub(super) fn output_names(&self) -> impl Iterator<Item = &str> {
         self.outputs.iter().map(|output| output.name.as_str())

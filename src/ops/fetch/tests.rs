@@ -1,12 +1,15 @@
 //! `fetch` against a server on loopback, with a small tiled TIFF made by hand.
 
+use std::ops::Range;
 use std::path::Path;
 
 use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::config::parse;
-use crate::contract::{Commits, Intended, Lineage, Properties, SharedFiles};
+use crate::contract::{
+    Asset, AssetNeed, AssetSet, Blob, Commits, Content, Intended, Lineage, Location, Properties, SharedFiles,
+};
 use crate::raster::Window;
 use crate::remote::scripted::{Reply, Scripted, Seen};
 use crate::remote::{AccessRules, Client, ClientOptions, RetryPolicy, StageSettings, parse_raster_header};
@@ -250,6 +253,70 @@ async fn windows_of_one_parent_share_a_whole_file_on_scratch() {
         (std::fs::read_dir(folder.path()).expect("there").count(), context.scratch_budget.used()),
         (0, 0)
     );
+}
+
+/// The item as a window of a parent.
+fn window_of(item: &Item, shared: &SharedFiles, col: u64, width: u64) -> Item {
+    let mut window = item.clone();
+    window.lineage.shared = Some(shared.clone());
+    window.lineage.window = Some(Window { col, row: 0, width, height: 16 });
+    window
+}
+
+#[tokio::test]
+async fn a_block_that_several_windows_need_moves_once() {
+    let (server, item) = server_of_tiff().await;
+    let (folder, shared) = (folder(), SharedFiles::default());
+    let context = context(None, folder.path());
+    let windows = [(0, 20), (8, 16), (20, 12)].map(|(col, width)| {
+        let needs = Some(Arc::new([need("data", col, width)]) as Arc<[AssetNeed]>);
+        let (window, context) =
+            (window_of(&item, &shared, col, width), TransferContext { needs, ..context.clone() });
+        async move { fetch("", window, &context).await.expect("blocks") }
+    });
+    let tiles = |blobs: Vec<Blob>| segments(&blobs[0]).split_off(1);
+    let found: Vec<_> = futures::future::join_all(windows).await.into_iter().map(tiles).collect();
+    let (first, second) = (100_000..100_256, 200_000..200_256);
+    let both = vec![first.clone(), second.clone()];
+    assert_eq!(found, [both.clone(), both, vec![second]]);
+    assert_eq!(server.seen().len(), 3, "a header and two tiles");
+    assert_eq!(context.scratch_budget.used(), 512);
+    drop(shared);
+    assert_eq!(context.scratch_budget.used(), 0, "it goes with the last window");
+}
+
+#[tokio::test]
+async fn windows_of_whole_blocks_share_none_and_put_nothing_on_scratch() {
+    let (server, item) = server_of_tiff().await;
+    let (folder, shared) = (folder(), SharedFiles::default());
+    let mut context = context(None, folder.path());
+    for col in [0, 16] {
+        context.needs = Some(Arc::new([need("data", col, 16)]));
+        fetch("", window_of(&item, &shared, col, 16), &context).await.expect("a block");
+    }
+    assert_eq!((server.seen().len(), context.scratch_budget.used()), (3, 0));
+}
+
+#[tokio::test]
+async fn what_moves_is_foreseen_from_the_header() {
+    let (server, item) = server_of_tiff().await;
+    let folder = folder();
+    let context = context(None, folder.path());
+    let head = context.client.head(&server.url("/a.tif")).await.expect("a header");
+    let mut input = Shape::of_assets(&item);
+    let asset = &mut input.assets[0];
+    (asset.size, asset.header) = (head.version.size, head.header.clone());
+    asset.prefix = Some(Arc::new(head.bytes.clone()));
+    let held = |options: &str, needs: Option<Vec<AssetNeed>>| {
+        let input = Shape { needs: needs.map(Into::into), ..input.clone() };
+        let op = crate::ops::testing::compile_in(&ENTRY, options, Path::new("/"))
+            .unwrap_or_else(|_| panic!("right"));
+        op.shape(&input, &item).expect("a form").held
+    };
+    assert_eq!(held("", None), 400_256);
+    assert_eq!(held("", Some(vec![need("data", 16, 16)])), 16_384 + 256);
+    assert_eq!(held("mode = 'whole'", Some(vec![need("data", 16, 16)])), 400_256);
+    assert_eq!(held("", Some(Vec::new())), 0, "no stage reads it");
 }
 
 #[tokio::test]

@@ -1,13 +1,12 @@
 //! Members put together: one item a group, in an order that does not depend on how they were listed.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
 
 use super::options::Rank;
-use crate::contract::{AssetSet, Item, Lineage, Payload, Properties};
+use crate::contract::{AssetSet, Item, Lineage, Location, Payload, Properties};
 use crate::raster::Tile;
 
 /// An item on its way into groups.
@@ -102,7 +101,7 @@ fn levels(members: &[&Member]) -> Vec<Vec<String>> {
     (0..depth).map(level).collect()
 }
 
-fn inputs(members: &[&Member]) -> Arc<[PathBuf]> {
+fn inputs(members: &[&Member]) -> Arc<[Location]> {
     members.iter().flat_map(|member| member.item.lineage.inputs.iter().cloned()).collect()
 }
 

@@ -7,7 +7,7 @@ use super::scaling::{Catalogued, scaled_type};
 use super::selection::{self, Named, Selected};
 use crate::contract::{BandShape, Failure, Properties};
 use crate::raster::{
-    BandHeader, DataType, Grid, GridMap, Header, Misaligned, Placement, Resampling, Window, coarser,
+    BandHeader, DataType, Gaps, Grid, GridMap, Header, Misaligned, Placement, Resampling, Window, coarser,
 };
 
 /// A file of a member, as far as it is known before it is opened.
@@ -150,7 +150,7 @@ impl Layout {
             .map(|(_, band)| band.stored.size() + u64::from(band.shape.has_mask))
             .sum();
         // A mask or alpha band is held until it has become validity.
-        let masks = if file.header.bands.iter().any(|band| band.has_shared_mask) { 2 } else { 0 };
+        let masks = if file.header.bands.iter().any(|band| band.gaps == Gaps::ByMask) { 2 } else { 0 };
         pixels * (stored + masks) + decoder(&file.header)
     }
 }
@@ -241,7 +241,7 @@ fn band_layout(
     let shape = BandShape {
         name: selected.name.clone(),
         data_type: if scaling.is_some() { scaled_type(band.data_type) } else { band.data_type },
-        has_mask: band.has_mask || nodata.is_some() || !layout.map.is_identity(),
+        has_mask: band.gaps != Gaps::Never || nodata.is_some() || !layout.map.is_identity(),
     };
     BandLayout { stored: band.data_type, selected, nodata, scaling, shape }
 }

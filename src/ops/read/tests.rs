@@ -47,6 +47,7 @@ fn input(assets: &[(&str, &Path)]) -> Shape {
         is_local: true,
         header: Some(Arc::new(Header::of_file(path).unwrap())),
         prefix: None,
+        foreseen: None,
     };
     Shape { assets: assets.iter().map(shape).collect(), ..Shape::default() }
 }

@@ -1,5 +1,6 @@
 //! `stac`: items of a catalogue, by a search or from documents.
 
+mod choice;
 mod interval;
 mod item;
 mod pages;
@@ -16,9 +17,10 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use url::Url;
 
+use self::choice::{Choice, Selection};
 use self::pages::Pages;
 use self::search::Search;
-use crate::config::{Fault, OneOrMany, Spanned, Value, from_value};
+use crate::config::{Entries, Fault, OneOrMany, Spanned, Value, from_value};
 use crate::contract::{
     Environment, Failure, Item, Kind, Location, Op, OpEntry, Port, Shape, Source, SourceContext, Take,
 };
@@ -76,6 +78,16 @@ pub(super) struct StacOptions {
     #[serde(default)]
     #[schemars(example = "-properties.datetime")]
     sortby: Option<OneOrMany<String>>,
+    /// The assets that are taken, each under the name that later stages use: by the key of the catalogue, `red = "B04"`, by
+    /// a role, `clouds = { role = "cloud" }`, or by the name or common name of a band, `nir = { band = "nir" }`; of several
+    /// that fit, the first. The default is all of them under their keys.
+    #[serde(default)]
+    assets: Option<Entries<Choice>>,
+    /// The name of an alternate place of assets, such as `"s3"`, that is taken where an asset has one. The default is the
+    /// place that the item itself gives.
+    #[serde(default)]
+    #[schemars(example = &"s3")]
+    alternate: Option<String>,
     /// The most items that are listed. The default is all of them.
     #[serde(default)]
     #[schemars(range(min = 1))]
@@ -95,6 +107,7 @@ enum Catalogue {
 
 struct Stac {
     catalogue: Catalogue,
+    selection: Arc<Selection>,
     max_items: u64,
 }
 
@@ -111,7 +124,12 @@ fn compile(value: &Value, environment: &Environment) -> Result<Arc<dyn Op>, Vec<
         }
         _ => return Err(conflict("a catalogue is either the `url` of an API or a `file`")),
     };
-    Ok(Arc::new(Stac { catalogue, max_items: options.max_items.unwrap_or(u64::MAX) }))
+    let choices = options
+        .assets
+        .as_ref()
+        .map(|assets| assets.iter().map(|(name, choice)| (name.value.clone(), choice.clone())).collect());
+    let selection = Arc::new(Selection { alternate: options.alternate.clone(), choices });
+    Ok(Arc::new(Stac { catalogue, selection, max_items: options.max_items.unwrap_or(u64::MAX) }))
 }
 
 fn search(
@@ -193,9 +211,11 @@ impl Source for Stac {
             }
             Catalogue::Documents(places) => Pages::of_documents(context.client, places, self.max_items),
         };
+        let selection = Arc::clone(&self.selection);
         stream::try_unfold(pages, Pages::next_with_rest)
             .map_ok(|items| stream::iter(items).map(Ok))
             .try_flatten()
+            .map_ok(move |item| selection.of(item))
             .boxed()
     }
 }

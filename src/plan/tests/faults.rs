@@ -194,6 +194,24 @@ fn isolation_without_native_code_is_a_warning() {
 }
 
 #[test]
+fn what_puts_items_together_cannot_be_isolated() {
+    let text = pipeline("", "")
+        .replace("fetched =", "cut = { from = \"scenes\", window = {} }\nfetched =")
+        .replace("from = \"scenes\",  fetch", "from = \"cut\", fetch")
+        .replace(
+            "from = \"bands\", encode = {}",
+            "from = \"bands\", isolation = \"process\", encode = { assemble = true }",
+        );
+    let fault = only_fault(&text);
+    assert_eq!(
+        (fault.code, &text[fault.span], fault.severity),
+        ("idle-isolation", "encode", Severity::Error)
+    );
+    assert_eq!(fault.message, "`encode` puts many items together in the run's own process");
+    planned(&text.replace("isolation = \"process\", ", ""));
+}
+
+#[test]
 fn the_codes_are_unique_and_explained() {
     let mut codes: Vec<&str> = crate::plan::codes::ALL.iter().map(|(code, _)| *code).collect();
     codes.sort_unstable();

@@ -84,6 +84,8 @@ fn rates_have_a_burst_of_one_request_or_one_second_of_bytes() {
         sized("rate = { limit = \"5/s\", burst = 9 }"),
         (rate(5.0, 9, false), "5/s, burst 9".to_owned())
     );
+    let (per_host, _) = sized("rate = { limit = \"5/s\", per-host = true }");
+    assert_eq!(per_host, Limit::Rate { per_second: 5.0, burst: 1, counts_bytes: false, per_host: true });
     let bytes = sized("rate = { limit = \"50 MiB/s\" }");
     assert_eq!(bytes, (rate(52_428_800.0, 52_428_800, true), "50 MiB/s, burst 50 MiB".to_owned()));
 }

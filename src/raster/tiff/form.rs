@@ -170,8 +170,20 @@ impl Form {
         TileIndex::unknown(&self.levels, self.has_mask)
     }
 
-    /// The most bytes that the file can have.
-    pub fn bound(&self) -> u64 {
+    /// The most bytes that the file has when its codec finds what pads the tiles: what memory is reserved for.
+    pub fn expected_bound(&self) -> u64 {
+        let extent = size::Extent {
+            width: self.grid.width,
+            height: self.grid.height,
+            data_type: self.data_type,
+            bands: self.bands.len(),
+            may_miss: self.has_mask,
+        };
+        self.header(&self.unplaced()).len() as u64 + size::tiles_bound(&self.settings, &extent)
+    }
+
+    /// The most bytes that the file can have, whatever its codec does; by it offsets of 32 or 64 bits are chosen.
+    pub(super) fn bound(&self) -> u64 {
         let tile = size::tile_bound(&self.settings, self.data_type, self.bands.len(), self.has_mask);
         let tiles: usize = self.levels.iter().map(Level::tiles).sum();
         self.header(&self.unplaced()).len() as u64 + tiles as u64 * tile

@@ -40,5 +40,7 @@ pub use cut::cut;
 pub use error::TiffError;
 pub use form::{Form, FormBand};
 pub use settings::{Compression, Format, Overviews, Predictor, Reduction, Settings};
-pub use size::{Extent, encoded_bound, helpers_for, spool_estimate, window_working_bytes, working_bytes};
+pub use size::{
+    Extent, encoded_bound, helpers_for, spool_estimate, thread_bytes, window_working_bytes, working_bytes,
+};
 pub use whole::{Helper, Helpers, encode};

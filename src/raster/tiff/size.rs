@@ -40,7 +40,7 @@ fn raw_tile(settings: &Settings, data_type: DataType, bands: usize) -> u64 {
     settings.block as u64 * settings.block as u64 * bands as u64 * data_type.size()
 }
 
-/// The most bytes of one tile in the file, with its mask and frames.
+/// The most bytes of one tile in the file, with its mask and frames, whatever the codec makes of it.
 pub(super) fn tile_bound(settings: &Settings, data_type: DataType, bands: usize, has_mask: bool) -> u64 {
     let image = compressed_bound(settings.compression, raw_tile(settings, data_type, bands)) + 8;
     let mask = settings.block as u64 * settings.block as u64 / 8;
@@ -49,30 +49,98 @@ pub(super) fn tile_bound(settings: &Settings, data_type: DataType, bands: usize,
 
 /// The most bytes that the encoded file has, metadata as it usually is.
 pub fn encoded_bound(settings: &Settings, extent: &Extent) -> u64 {
-    let tile = tile_bound(settings, extent.data_type, extent.bands, extent.may_need_mask());
     let header = (8 << 10) + (extent.bands as u64 * 512) + extent.tiles(settings) * 32;
-    header + extent.tiles(settings) * tile
+    header + tiles_bound(settings, extent)
+}
+
+/// The most bytes that the tiles of all levels have, with masks and frames, when a codec finds what pads them.
+pub(super) fn tiles_bound(settings: &Settings, extent: &Extent) -> u64 {
+    let of_level = |level: &Level| {
+        let (columns, rows) = (sides(level.width, level.block), sides(level.height, level.block));
+        let kinds = columns.iter().flat_map(|column| rows.iter().map(move |row| (column, row)));
+        kinds
+            .map(|((width, across), (height, down))| {
+                across * down * part_bound(settings, extent, (*width, *height))
+            })
+            .sum::<u64>()
+    };
+    levels(extent.width, extent.height, settings).iter().map(of_level).sum()
+}
+
+/// How long the sides of tiles are along a side of the image, and how many have that length.
+fn sides(length: usize, block: usize) -> [(u64, u64); 2] {
+    let rest = length % block;
+    [(block as u64, (length / block) as u64), (rest as u64, u64::from(rest > 0))]
+}
+
+/// The most bytes of a tile of which `width` columns and `height` rows are in the image, with its mask and frames.
+fn part_bound(settings: &Settings, extent: &Extent, (width, height): (u64, u64)) -> u64 {
+    let block = settings.block as u64;
+    let pixel = extent.bands as u64 * extent.data_type.size();
+    let image = Padded {
+        row: width * pixel,
+        padded_row: block * pixel,
+        rows: height,
+        padded_rows: block,
+        runs: if extent.data_type.is_float() { extent.data_type.size() } else { 1 },
+    };
+    let mask = Padded { row: width.div_ceil(8), padded_row: block / 8, runs: 1, ..image };
+    let image = image.bound(settings.compression) + 8;
+    if extent.may_need_mask() { image + mask.bound(Compression::Deflate(6)) + 8 } else { image }
+}
+
+/// A tile that is larger than the part of the image in it: each row is continued by repetitions of its last pixel, and
+/// below the last row stand copies of it.
+struct Padded {
+    /// Bytes of a row that are of the image.
+    row: u64,
+    padded_row: u64,
+    /// Rows that are of the image.
+    rows: u64,
+    padded_rows: u64,
+    /// In how many pieces a predictor leaves the padding of a row.
+    runs: u64,
+}
+
+/// How far back DEFLATE finds a copy (RFC 1951).
+const DEFLATE_WINDOW: u64 = 32 << 10;
+
+impl Padded {
+    /// The most bytes that it is compressed to. Of what a codec repeats, 258 bytes cost 6 with DEFLATE and fewer with
+    /// Zstandard; a row's noise costs 1/256 more where its codes also stand for repetitions. Zstandard looks for copies
+    /// ever more seldom where it finds none, so that it may miss those of noisy rows.
+    fn bound(&self, compression: Compression) -> u64 {
+        let all = compressed_bound(compression, self.padded_row * self.padded_rows);
+        let finds_rows = match compression {
+            Compression::Deflate(1..) => self.padded_row < DEFLATE_WINDOW,
+            Compression::Zstd(_) => false,
+            Compression::Deflate(0) | Compression::Lzw | Compression::None => return all,
+        };
+        let repeated = |bytes: u64| bytes.min(16 * self.runs + bytes / 32);
+        let row = self.row + self.row / 128 + repeated(self.padded_row - self.row);
+        let below = if finds_rows { repeated(self.padded_row) } else { row };
+        all.min(compressed_bound(compression, self.rows * row + (self.padded_rows - self.rows) * below))
+    }
 }
 
 /// How many threads beside the first are worth their memory: one for every 16 tiles, at most 7, and no more than take an
 /// eighth of what input and output hold.
 pub fn helpers_for(settings: &Settings, extent: &Extent) -> usize {
-    let tiles = extent.tiles(settings);
-    let held = 2 * tiles * extent.tile(settings);
-    (tiles / 16).min(7).min(held / 8 / thread_bytes(settings, extent)) as usize
+    let held = 2 * tiles_bound(settings, extent);
+    (extent.tiles(settings) / 16).min(7).min(held / 8 / thread_bytes(settings, extent)) as usize
 }
 
 /// Stacks of threads, and what an allocator keeps of small things.
 const OVERHEAD: u64 = 2 << 20;
 
-/// Memory beside input and output while a whole raster is encoded. The raw overviews need none of their own: they are
+/// Memory beside input and output while a whole raster is encoded on one core. The raw overviews need none of their own: they are
 /// dropped as the output, which is at least as large as they are in the worst case, grows.
 pub fn working_bytes(settings: &Settings, extent: &Extent) -> u64 {
-    OVERHEAD + (1 + helpers_for(settings, extent) as u64) * thread_bytes(settings, extent)
+    OVERHEAD + thread_bytes(settings, extent)
 }
 
 /// One thread's buffers: the tile as pixels, as bytes and compressed, and what the codec keeps.
-fn thread_bytes(settings: &Settings, extent: &Extent) -> u64 {
+pub fn thread_bytes(settings: &Settings, extent: &Extent) -> u64 {
     let tile = extent.tile(settings);
     let mask = if extent.may_need_mask() { settings.block as u64 * settings.block as u64 * 5 / 4 } else { 0 };
     2 * tile + compressed_bound(settings.compression, tile) + mask + codec_bytes(settings.compression, tile)

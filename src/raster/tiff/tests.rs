@@ -1,5 +1,6 @@
 //! Files byte by byte, read back by GDAL, and from windows against whole ones.
 
+mod bounds;
 mod from_windows;
 mod header;
 mod pixels;

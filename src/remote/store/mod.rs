@@ -5,17 +5,18 @@
 
 mod bucket;
 mod objects;
+mod parts;
 mod service;
 #[cfg(test)]
 mod tests;
 
-pub use objects::{ObjectBody, ObjectState};
+pub use objects::{FINGERPRINT, ObjectBody, ObjectState, PART};
 
 pub(super) use bucket::{Buckets, USED_FOR};
 
 use url::Url;
 
 /// Whether an address is an object store's.
-pub(super) fn is_store(url: &Url) -> bool {
+pub fn is_store(url: &Url) -> bool {
     matches!(url.scheme(), "s3" | "gs" | "az")
 }

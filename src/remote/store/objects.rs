@@ -7,23 +7,26 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use object_store::{
     Attribute, Attributes, GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutMultipartOptions,
-    PutOptions, PutPayload,
+    PutOptions,
 };
 use reqwest::StatusCode;
-use tokio::io::AsyncReadExt;
 use url::Url;
 
 use super::bucket::key_of;
+use super::parts::Parts;
 use crate::remote::{RequestError, StageClient, redacted};
 
 /// Objects up to this size are written by one request, larger ones by several of this size.
-const PART: u64 = 16 << 20;
+pub const PART: u64 = 16 << 20;
+
+/// The name, in an object's metadata, of the fingerprint of the results that it holds.
+pub const FINGERPRINT: &str = "gisrun-fingerprint";
 
 /// What is written.
 #[derive(Clone, Debug)]
 pub enum ObjectBody<'a> {
-    /// Bytes in memory.
-    Bytes(Bytes),
+    /// Bytes in memory, one piece after the other.
+    Bytes(Vec<Bytes>),
     /// A file, read part by part.
     File(&'a FilePath),
 }
@@ -39,6 +42,14 @@ pub struct ObjectState {
     pub etag: Option<String>,
     /// Metadata of its writer, by name; listings do not tell it.
     pub metadata: Vec<(String, String)>,
+}
+
+impl ObjectState {
+    /// The fingerprint of the results that it holds, where its metadata tells it.
+    pub fn fingerprint(&self) -> Option<&str> {
+        let own = |(name, _): &&(String, String)| name.eq_ignore_ascii_case(FINGERPRINT);
+        self.metadata.iter().find(own).map(|(_, value)| value.as_str())
+    }
 }
 
 impl StageClient {
@@ -89,25 +100,19 @@ impl StageClient {
     ) -> Result<(), RequestError> {
         let (bucket, key) = (self.bucket(url)?, key_of(url)?);
         let attributes = attributes(media_type, metadata);
-        let mode = if replaces { PutMode::Overwrite } else { PutMode::Create };
-        let store_error = |error| error_of(url, &error);
-        let bytes = match body {
-            ObjectBody::Bytes(bytes) => bytes,
-            ObjectBody::File(path) => {
-                let size = tokio::fs::metadata(path).await.map_err(|error| disk(url, path, &error))?.len();
-                if size > PART {
-                    if !replaces && self.object(url).await?.is_some() {
-                        return Err(exists(url));
-                    }
-                    let options = PutMultipartOptions { attributes, ..PutMultipartOptions::default() };
-                    let upload = bucket.store.put_multipart_opts(&key, options).await.map_err(store_error)?;
-                    return put_parts(url, upload, path).await;
-                }
-                tokio::fs::read(path).await.map_err(|error| disk(url, path, &error))?.into()
+        let mut parts = Parts::of(body).await.map_err(|(path, error)| disk(url, path, &error))?;
+        if parts.left() > PART {
+            if !replaces && self.object(url).await?.is_some() {
+                return Err(exists(url));
             }
-        };
+            let options = PutMultipartOptions { attributes, ..PutMultipartOptions::default() };
+            let upload = bucket.store.put_multipart_opts(&key, options).await;
+            return put_parts(url, upload.map_err(|error| error_of(url, &error))?, parts).await;
+        }
+        let payload = parts.next().await.map_err(|(path, error)| disk(url, path, &error))?;
+        let mode = if replaces { PutMode::Overwrite } else { PutMode::Create };
         let options = PutOptions { mode, attributes, ..PutOptions::default() };
-        match bucket.store.put_opts(&key, PutPayload::from(bytes), options).await {
+        match bucket.store.put_opts(&key, payload.unwrap_or_default(), options).await {
             Ok(_) => Ok(()),
             Err(object_store::Error::AlreadyExists { .. }) => Err(exists(url)),
             Err(error) => Err(error_of(url, &error)),
@@ -127,25 +132,15 @@ impl StageClient {
     }
 }
 
-/// Writes a file part by part, one in memory at a time, and ends the upload either way.
+/// Writes part by part, one in memory at a time, and ends the upload either way.
 async fn put_parts(
     url: &Url,
     mut upload: Box<dyn object_store::MultipartUpload>,
-    path: &FilePath,
+    mut parts: Parts<'_>,
 ) -> Result<(), RequestError> {
     let written = async {
-        let mut file = tokio::fs::File::open(path).await.map_err(|error| disk(url, path, &error))?;
-        loop {
-            let mut part = Vec::with_capacity(PART as usize);
-            let read = (&mut file)
-                .take(PART)
-                .read_to_end(&mut part)
-                .await
-                .map_err(|error| disk(url, path, &error))?;
-            if read == 0 {
-                break;
-            }
-            upload.put_part(PutPayload::from(part)).await.map_err(|error| error_of(url, &error))?;
+        while let Some(part) = parts.next().await.map_err(|(path, error)| disk(url, path, &error))? {
+            upload.put_part(part).await.map_err(|error| error_of(url, &error))?;
         }
         upload.complete().await.map(drop).map_err(|error| error_of(url, &error))
     }

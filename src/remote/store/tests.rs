@@ -136,7 +136,7 @@ async fn an_object_is_written_with_its_metadata_and_replaced_only_when_asked() {
         let (client, object) = (client.clone(), object.clone());
         async move {
             client
-                .put_object(&object, ObjectBody::Bytes(DATA.into()), "image/tiff", &metadata, replaces)
+                .put_object(&object, ObjectBody::Bytes(vec![DATA.into()]), "image/tiff", &metadata, replaces)
                 .await
         }
     };
