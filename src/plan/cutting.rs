@@ -21,14 +21,12 @@ impl Plan {
             return Oversize::IsWindow(cutter);
         }
         let mut joins = Vec::new();
-        match self.first_in_need(entrance, &mut joins) {
-            Some(stage) => Oversize::NeedsWhole(stage),
-            None => {
-                joins.sort_unstable();
-                joins.dedup();
-                Oversize::Cut(joins)
-            }
+        if let Some(stage) = self.first_in_need(entrance, &mut joins) {
+            return Oversize::NeedsWhole(stage);
         }
+        joins.sort_unstable();
+        joins.dedup();
+        Oversize::Cut(joins)
     }
 
     /// The stages by which items enter from the gate, and work on pixels.

@@ -111,7 +111,7 @@ impl PictureSettings {
             Some(channels) => channels,
             None => bands.iter().map(|band| self.bytes_of(band)).collect::<Result<_, _>>()?,
         };
-        let missing = valid.iter().filter(|valid| **valid == 0).count();
+        let missing: usize = valid.iter().map(|valid| usize::from(*valid == 0)).sum();
         match (self.format, self.background) {
             (PictureFormat::Jpeg(_), None) if missing > 0 => return Err(PictureError::Missing(missing)),
             (PictureFormat::Jpeg(_), Some(colour)) if missing > 0 => paint(&mut channels, &valid, colour),

@@ -21,6 +21,8 @@ warnings.simplefilter("ignore")
 
 COORDINATE_ERROR = 1 / 64 + 1e-6
 SAMPLES = 200_000
+# Where a pixel of the output spans more source pixels, as it does near the poles, only its validity is looked at.
+MOST_REACH = 8
 # JPEG's decoders differ in how they smooth colours.
 JPEG_DECODERS = 32
 FLOAT32_ROUNDED_MAX = 3.403e38
@@ -262,6 +264,8 @@ def bilinear_faults(source, pixels, valid, x, y, got, got_valid, scale):
     if got.size == 0:
         return faults
     reach = math.ceil(scale) + 1
+    if reach > MOST_REACH:
+        return faults
     every = 1 + reach * reach // 16
     x, y, got = x[::every], y[::every], got[::every]
     low, high, all_valid = neighbourhood(pixels, valid, x, y, reach)

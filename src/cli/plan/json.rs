@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use crate::config::{Isolation, MaxFailures, OnError};
 use crate::machine::Granted;
-use crate::plan::{Limit, MemoryDemand, Plan, ResourcePlan, StagePlan};
+use crate::plan::{Limit, MemoryDemand, Oversize, Plan, ResourcePlan, StagePlan};
 
 /// The plan without its items, for which the caller adds `items`. Sizes are bytes, times seconds.
 pub fn to_json(plan: &Plan) -> Json {
@@ -21,6 +21,7 @@ pub fn to_json(plan: &Plan) -> Json {
         "resources": plan.resources.iter().map(resource).collect::<Json>(),
         "stages": plan.stages.iter().map(|it| stage(it, plan)).collect::<Json>(),
         "memory": memory(plan),
+        "too-large": plan.entrances().filter_map(|entrance| oversize(plan, entrance)).collect::<Json>(),
         "run": run(plan),
     })
 }
@@ -99,6 +100,18 @@ fn memory(plan: &Plan) -> Json {
         "total": plan.memory.total,
         "granted": granted(&plan.memory.granted),
     })
+}
+
+/// What becomes of items too large for memory that enter at a stage; `None` where no raster follows.
+fn oversize(plan: &Plan, entrance: usize) -> Option<Json> {
+    let name = |stage: usize| &plan.stages[stage].name;
+    let what = match plan.oversize(entrance) {
+        _ if !plan.makes_rasters(entrance) => return None,
+        Oversize::Cut(joins) => json!({ "joined-by": joins.into_iter().map(name).collect::<Vec<_>>() }),
+        Oversize::NeedsWhole(stage) => json!({ "needed-whole-by": name(stage) }),
+        Oversize::IsWindow(cutter) => json!({ "windows-of": name(cutter) }),
+    };
+    Some(json!({ "stage": name(entrance), "what": what }))
 }
 
 fn run(plan: &Plan) -> Json {

@@ -62,6 +62,9 @@ fn people_read_every_figure_with_its_arithmetic() {
       process     100 MiB    code, runtime, coordinate systems
       total       8.9 GiB    56% of 16 GiB [physical]
 
+    items too large for memory
+      fetched  are refused: rows needs them whole
+
     run
       unit      1 of descriptors: at most 231 items in flight
       gives up  when 5% of the finished items failed, judged from 100 on and at the end
@@ -101,6 +104,8 @@ fn programs_read_the_same_figures() {
         (&memory["name"], &memory["limit"], &memory["default"]),
         (&"memory".into(), &8_589_934_592_u64.into(), &false.into())
     );
+    let too_large = serde_json::json!([{ "stage": "fetched", "what": { "needed-whole-by": "rows" } }]);
+    assert_eq!(json["too-large"], too_large);
     assert_eq!(json["run"]["max-failures"], "5%");
     assert_eq!(json["run"]["items-in-flight"], 231);
     assert_eq!(json["run"]["ledger"], ".gisrun/ndvi.sqlite");

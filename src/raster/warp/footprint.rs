@@ -113,7 +113,7 @@ fn bounds_to_horizon(
         return Ok(Some(([-180.0, south, 180.0, north], false)));
     }
     let finite: Vec<&(f64, f64)> = interior.iter().filter(|point| is_finite(point)).collect();
-    let middle = finite.get(finite.len() / 2).map_or((west + east) / 2.0, |point| point.0);
+    let middle = finite.get(finite.len() / 2).map_or(f64::midpoint(west, east), |point| point.0);
     let near = |x: f64| x + 360.0 * ((middle - x) / 360.0).round();
     let (west, east) = points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(west, east), (x, _)| {
         (west.min(near(*x)), east.max(near(*x)))
@@ -142,7 +142,8 @@ fn horizon(image: &SourceImage, crs: &Crs, transformed: &[(f64, f64)]) -> Result
         })
         .collect();
     for _ in 0..HALVINGS {
-        let middle = |[earth, sky]: &[(f64, f64); 2]| ((earth.0 + sky.0) / 2.0, (earth.1 + sky.1) / 2.0);
+        let middle =
+            |[earth, sky]: &[(f64, f64); 2]| (f64::midpoint(earth.0, sky.0), f64::midpoint(earth.1, sky.1));
         let middles: Vec<(f64, f64)> = ways.iter().map(middle).collect();
         let mut points = image_points(image, &middles)?;
         to_system(&mut points, &image.crs, crs)?;
