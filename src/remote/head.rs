@@ -162,8 +162,8 @@ impl StageClient {
         head
     }
 
-    /// The size of an object of any kind, by one request for its first byte, or from memory; `None` where the server does not
-    /// tell.
+    /// The size of an object of any kind, by one small read, or from memory; `None` where the server does not tell. A small
+    /// object comes whole with it and is remembered, unless it is a page in place of a file.
     ///
     /// # Errors
     /// The object cannot be read.
@@ -171,8 +171,13 @@ impl StageClient {
         if let Some(head) = self.known_head(url) {
             return Ok(head.version.size);
         }
-        let first = Ask::object(url, Some(0..1), None);
-        Ok(self.perform(&first, &mut Beginning { limit: 1 }).await?.version.size)
+        let limit = self.options().prefix;
+        let prefix = self.perform(&Ask::object(url, Some(0..limit), None), &mut Beginning { limit }).await?;
+        if prefix.is_whole && no_raster(prefix.media_type.as_deref(), &prefix.bytes).is_none() {
+            self.heads().replace(url, &Arc::new(Head::of(url, &prefix)));
+            self.heads().shrink(self.options().remembered);
+        }
+        Ok(prefix.version.size)
     }
 
     /// What is remembered of an object; nothing is asked.

@@ -239,7 +239,10 @@ async fn every_start_has_one_end() {
     for event in bench.events() {
         match event {
             Event::StageStarted { .. } => started += 1,
-            Event::StageFinished { .. } | Event::StageFailed { .. } | Event::StageCancelled { .. } => {
+            Event::StageFinished { .. }
+            | Event::StageRetried { .. }
+            | Event::StageFailed { .. }
+            | Event::StageCancelled { .. } => {
                 ended += 1;
             }
             _ => {}

@@ -191,7 +191,10 @@ fn check(case: &Case, bench: &Bench, outcome: &Outcome) {
     for event in bench.events() {
         match event {
             Event::StageStarted { .. } => started += 1,
-            Event::StageFinished { .. } | Event::StageFailed { .. } | Event::StageCancelled { .. } => {
+            Event::StageFinished { .. }
+            | Event::StageRetried { .. }
+            | Event::StageFailed { .. }
+            | Event::StageCancelled { .. } => {
                 ended += 1;
             }
             Event::Sample(told) => {
