@@ -22,7 +22,7 @@ fn made(request: &ReportRequest) -> Result<Exit, String> {
         return Err("`--trace` shows one run, found several".into());
     }
     let records = request.runs.iter().map(|run| record_of(run, request)).collect::<Result<Vec<_>, _>>()?;
-    let digests = records.iter().map(|record| digest(record)).collect::<Result<Vec<_>, _>>()?;
+    let digests = records.iter().map(PathBuf::as_path).map(digest).collect::<Result<Vec<_>, _>>()?;
     let report = Report::of(&digests);
     if let Some(path) = &request.html {
         let timeline = timeline(&records, &digests)?;
@@ -69,7 +69,7 @@ fn each(path: &Path, mut take: impl FnMut(&Record) -> Result<(), String>) -> Res
     Ok(())
 }
 
-fn digest(path: &PathBuf) -> Result<Digest, String> {
+fn digest(path: &Path) -> Result<Digest, String> {
     let mut digest = Digest::default();
     each(path, |record| {
         digest.add(record);

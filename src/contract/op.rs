@@ -142,6 +142,17 @@ pub trait Op: Send + Sync + 'static {
         0
     }
 
+    /// The same op as it joins the windows of an item, so that its kind is `Assemble`; `None` where it cannot, or where its
+    /// options decide about windows already.
+    fn joining(self: Arc<Self>) -> Option<Arc<dyn Op>> {
+        None
+    }
+
+    /// The same op for items that no stage cut into windows, where its kind is `Assemble`; `None` where it needs windows.
+    fn of_wholes(self: Arc<Self>) -> Option<Arc<dyn Op>> {
+        None
+    }
+
     /// How the engine runs it.
     fn kind(self: Arc<Self>) -> Kind;
 }

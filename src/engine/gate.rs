@@ -12,14 +12,17 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::contract::{Failure, blocking};
+use crate::contract::{Failure, Item, Shape, blocking};
+use crate::engine::cut::{self, Cut};
 use crate::engine::headers;
 use crate::engine::journey::{Ending, Parcel};
 use crate::engine::path::{self, PathNode};
 use crate::engine::queue::{Inlet, Intake};
 use crate::engine::run::Shared;
+use crate::engine::source::{Join, broods, keep_scratch};
+use crate::engine::stage::is_too_late;
 use crate::events::Event;
-use crate::resources::{ByteLease, LeaseSet, NeverGranted, SlotLease, Slots};
+use crate::resources::{ByteLease, LeaseSet, SlotLease, Slots};
 
 /// A parcel before the gate, and the stages that it is to enter.
 pub(crate) struct Arrival {
@@ -35,10 +38,19 @@ pub(crate) type Entrances = Vec<(usize, Inlet<Parcel>)>;
 /// The ways of an item into each stage that it enters.
 type Ways = Vec<Arc<PathNode>>;
 
+/// How an item is let in.
+enum Admission {
+    /// Whole.
+    Whole(Ways),
+    /// Window by window, because memory cannot hold it whole.
+    Cut(Cut),
+}
+
 /// An item in the gate, its ways being worked out.
 struct Candidate {
     parcel: Parcel,
-    ways: JoinHandle<Result<(Ways, f64), path::PathFailure>>,
+    into: Arc<[usize]>,
+    admission: JoinHandle<Result<(Admission, f64), path::PathFailure>>,
     unit_wait: f64,
     _ahead: SlotLease,
 }
@@ -51,8 +63,10 @@ pub(crate) async fn keep(
     shared: Arc<Shared>,
     arrivals: Vec<Intake<Arrival>>,
     entrances: Entrances,
+    joins: Vec<Join>,
     lookahead: u64,
 ) {
+    let behind = Behind { entrances, joins };
     let (tx, mut rx) = mpsc::channel::<Candidate>(lookahead.max(1) as usize);
     for intake in arrivals {
         let ahead = Slots::fixed("gate".into(), lookahead);
@@ -61,10 +75,17 @@ pub(crate) async fn keep(
     drop(tx);
     while let Some(candidate) = rx.recv().await {
         let journey = candidate.parcel.journey.clone();
-        if let Err((stage, failure)) = admit(&shared, candidate, &entrances).await {
+        if let Err((stage, failure)) = admit(&shared, candidate, &behind).await {
             shared.fail(&journey, stage, failure);
         }
     }
+}
+
+/// What lies behind the gate.
+struct Behind {
+    entrances: Entrances,
+    /// The stages that join windows.
+    joins: Vec<Join>,
 }
 
 /// Calls the items of one queue up, one after the other.
@@ -97,8 +118,8 @@ async fn call_up(
         return None;
     }
     let unit_wait = begun.elapsed().as_secs_f64();
-    let ways = tokio::spawn(work_out(shared.clone(), parcel.clone(), into));
-    Some(Candidate { parcel, ways, unit_wait, _ahead: ahead })
+    let admission = tokio::spawn(work_out(shared.clone(), parcel.clone(), into.clone()));
+    Some(Candidate { parcel, into, admission, unit_wait, _ahead: ahead })
 }
 
 /// Gives the journey its unit, unless it has one. `false` when the item is not to run.
@@ -136,61 +157,121 @@ async fn work_out(
     shared: Arc<Shared>,
     parcel: Parcel,
     into: Arc<[usize]>,
-) -> Result<(Ways, f64), path::PathFailure> {
+) -> Result<(Admission, f64), path::PathFailure> {
     let _running = shared.progress.begin();
     let begun = Instant::now();
     let files = tokio::select! {
         files = headers::read(&shared, &parcel.item, &into) => files?,
         () = shared.stop.work().cancelled() => return Err((into[0], Failure::cancelled())),
     };
-    let item = parcel.item.clone();
-    let plan = shared.plan.clone();
-    let first = into[0];
+    let (first, work) = (into[0], shared.stop.work().clone());
     let needs_gdal = files.assets.iter().any(|file| file.header.is_some());
-    let trace = move || {
-        into.iter().map(|stage| path::trace(&plan, *stage, &item, &files)).collect::<Result<Ways, _>>()
-    };
-    let ways = if needs_gdal {
-        let traced = blocking::run(shared.stop.work(), (), move || Ok(trace())).await;
-        traced.map_err(|failure| (first, failure))??
+    let within = shared.clone();
+    let decide = move || decide(&within, &parcel.item, &into, &files);
+    let admission = if needs_gdal {
+        let decided = blocking::run(&work, (), move || Ok(decide())).await;
+        decided.map_err(|failure| (first, failure))??
     } else {
-        trace()?
+        decide()?
     };
-    Ok((ways, begun.elapsed().as_secs_f64()))
+    Ok((admission, begun.elapsed().as_secs_f64()))
+}
+
+/// The ways of an item; where they need more than there will ever be, how it is cut.
+fn decide(
+    shared: &Shared,
+    item: &Item,
+    into: &Arc<[usize]>,
+    files: &Shape,
+) -> Result<Admission, path::PathFailure> {
+    let trace = |stage: &usize| path::trace(&shared.plan, *stage, item, files);
+    let ways = into.iter().map(trace).collect::<Result<Ways, _>>()?;
+    let budget = shared.memory.capacity();
+    let cut = if demand(&ways) > budget { cut::cut(shared, item, into, files, budget) } else { None };
+    Ok(cut.map_or(Admission::Whole(ways), Admission::Cut))
+}
+
+fn demand(ways: &Ways) -> u64 {
+    ways.iter().map(|way| way.demand).sum()
+}
+
+async fn admit(shared: &Arc<Shared>, candidate: Candidate, behind: &Behind) -> Result<(), path::PathFailure> {
+    let Candidate { parcel, into, admission, unit_wait, _ahead } = candidate;
+    let (admission, header_wait) = admission.await.unwrap_or_else(|error| Err((0, joined(error))))?;
+    match admission {
+        Admission::Whole(ways) => enter(shared, &parcel, &ways, (unit_wait, header_wait), behind).await,
+        Admission::Cut(cut) => admit_windows(shared, &parcel, cut, into[0], behind).await,
+    }
 }
 
 /// Takes the memory of all ways, then a place in each entrance, and lets the item in.
-async fn admit(
+async fn enter(
     shared: &Arc<Shared>,
-    candidate: Candidate,
-    entrances: &Entrances,
+    parcel: &Parcel,
+    ways: &Ways,
+    (unit, header): (f64, f64),
+    behind: &Behind,
 ) -> Result<(), path::PathFailure> {
-    let Candidate { parcel, ways, unit_wait, _ahead } = candidate;
-    let (ways, header_wait) = ways.await.unwrap_or_else(|error| Err((0, joined(error))))?;
     let begun = Instant::now();
-    let demand = ways.iter().map(|way| way.demand).sum::<u64>();
+    let reserved = demand(ways);
     let memory = tokio::select! {
         () = shared.stop.work().cancelled() => {
             parcel.journey.end(Ending::Cancelled);
             return Ok(());
         }
-        memory = reserve(shared, &parcel, &ways, demand) => memory?,
+        memory = reserve(shared, parcel, ways, reserved) => memory?,
     };
     shared.emitter.emit(|| Event::ItemAdmitted {
         item: parcel.item.id.clone(),
-        unit: unit_wait,
-        header: header_wait,
+        unit,
+        header,
         memory: begun.elapsed().as_secs_f64(),
-        reserved: demand,
+        reserved,
     });
-    let label: Arc<str> = label_of(&parcel).into();
-    for way in &ways {
-        let entrance = entrances.iter().find(|(stage, _)| *stage == way.stage);
+    let label: Arc<str> = label_of(parcel).into();
+    for way in ways {
+        let entrance = behind.entrances.iter().find(|(stage, _)| *stage == way.stage);
         let (_, inlet) = entrance.expect("every stage behind the gate has an entrance");
         let place = inlet.place(&label).await;
-        place.put(enter(&parcel, way, &memory));
+        place.put(part_of(parcel, way, &memory));
     }
     Ok(())
+}
+
+/// Lets the windows of an item in, one after the other; their memory comes back as they are joined.
+async fn admit_windows(
+    shared: &Arc<Shared>,
+    whole: &Parcel,
+    cut: Cut,
+    first: usize,
+    behind: &Behind,
+) -> Result<(), path::PathFailure> {
+    let (windows, edge) = (cut.count(), cut.edge());
+    shared.emitter.emit(|| Event::ItemCut { item: whole.item.id.clone(), windows, edge });
+    let label = label_of(whole);
+    keep_scratch(shared, whole, cut.spool, label).await.map_err(|failure| (first, failure))?;
+    let broods = broods(&whole.item, &behind.joins, Some(&cut::whole(&whole.item)));
+    let cut = Arc::new(cut);
+    for item in cut.windows(&whole.item) {
+        if whole.journey.is_lost() || is_too_late(shared, whole) {
+            whole.journey.end(Ending::Cancelled);
+            return Ok(());
+        }
+        let begun = Instant::now();
+        let ways = ways_of(shared, &cut, &item).await.map_err(|failure| (first, failure))??;
+        let window = Parcel { broods: broods.clone(), ..Parcel::new(item, whole.journey.clone()) };
+        enter(shared, &window, &ways, (0.0, begun.elapsed().as_secs_f64()), behind).await?;
+    }
+    Ok(())
+}
+
+async fn ways_of(
+    shared: &Arc<Shared>,
+    cut: &Arc<Cut>,
+    window: &Item,
+) -> Result<Result<Ways, path::PathFailure>, Failure> {
+    let (within, cut, window) = (shared.clone(), cut.clone(), window.clone());
+    blocking::run(shared.stop.work(), (), move || Ok(cut.ways(&within, &window))).await
 }
 
 /// Who waits in the gate, and who holds what it gave, for the watchdog.
@@ -199,7 +280,7 @@ fn label_of(parcel: &Parcel) -> String {
 }
 
 /// The parcel as it enters one stage, with its part of the memory.
-fn enter(parcel: &Parcel, way: &Arc<PathNode>, memory: &ByteLease) -> Parcel {
+fn part_of(parcel: &Parcel, way: &Arc<PathNode>, memory: &ByteLease) -> Parcel {
     let mut parcel = parcel.clone();
     parcel.broods.retain(|brood| way.leads_to(brood.stage));
     Parcel {
@@ -217,19 +298,10 @@ async fn reserve(
     demand: u64,
 ) -> Result<ByteLease, path::PathFailure> {
     shared.memory.reserve_for(demand, label_of(parcel).into()).await.map_err(|refusal| {
-        let (stage, at) =
-            ways.iter().max_by_key(|way| way.demand).map_or((0, demand), |way| (way.stage, way.demand));
-        (stage, above_budget(at, &refusal))
+        let largest = ways.iter().max_by_key(|way| way.demand).map_or(0, |way| way.stage);
+        let into = ways.iter().map(|way| way.stage);
+        (largest, cut::refusal(&shared.plan, into, demand, refusal.capacity))
     })
-}
-
-/// The failure of an item whose way from a stage on needs `bytes`, more than the budget will ever have.
-pub(crate) fn above_budget(bytes: u64, refusal: &NeverGranted) -> Failure {
-    let NeverGranted { name, capacity, .. } = refusal;
-    Failure::item(format!(
-        "needs {bytes} bytes of memory and `{name}` has {capacity}: raise `memory.bytes`, or cut the item with a \
-         `window` stage"
-    ))
 }
 
 fn joined(error: tokio::task::JoinError) -> Failure {

@@ -15,7 +15,7 @@ use crate::engine::journey::{Ending, Journey, Parcel};
 use crate::engine::outlets::Outlets;
 use crate::engine::queue::Intake;
 use crate::engine::run::Shared;
-use crate::engine::stage::{is_too_late, waits_of};
+use crate::engine::stage::{self, Work, is_too_late, waits_of};
 use crate::engine::stop::StopReason;
 use crate::events::Waits;
 use crate::ids::ItemId;
@@ -52,19 +52,32 @@ struct Pending {
     assembly: AssemblySlot,
     journey: Arc<Journey>,
     item: Item,
+    /// What goes on where the engine cut it.
+    whole: Option<Item>,
+}
+
+/// A stage that joins windows, and what it does with items that are whole.
+pub(crate) struct Joiner {
+    pub(crate) join: Arc<dyn Assemble>,
+    /// `None` for a stage below `window`, where there are none.
+    pub(crate) whole: Option<Work>,
+    pub(crate) completed: Arc<Completed>,
 }
 
 type Parents = Arc<Mutex<HashMap<ItemId, Pending>>>;
 
 /// Runs a stage that joins windows. A parent's output takes its place when the last window has been added.
+///
+/// Where whole items come in too, a place is held before any item is taken, as in every stage that gives one for one; a
+/// window gives its place back.
 pub(crate) async fn assemble(
     shared: Arc<Shared>,
     stage: usize,
-    op: Arc<dyn Assemble>,
+    joiner: Joiner,
     mut intake: Intake<Parcel>,
     outlets: Outlets,
-    completed: Arc<Completed>,
 ) {
+    let Joiner { join: op, whole, completed } = joiner;
     let plan = &shared.plan.stages[stage];
     let hands = Slots::fixed(format!("hands of {}", plan.name).into(), plan.parallelism.max(1) as u64);
     let parents = Parents::default();
@@ -85,10 +98,24 @@ pub(crate) async fn assemble(
             () = completed.arrived.notified() => continue,
             is_ready = intake.is_ready() => if !is_ready { break },
         }
+        let begun = Instant::now();
+        let places = match &whole {
+            Some(work) => Some((work.clone(), outlets.places().await)),
+            None => None,
+        };
         let Some(parcel) = intake.pop() else { continue };
         let (shared, op, parents) = (shared.clone(), op.clone(), parents.clone());
         workers.spawn(async move {
-            add(&shared, stage, &op, &parents, parcel).await;
+            match places {
+                Some((work, places)) if !is_window(&parcel, stage) => {
+                    let waits = waits_of(&parcel, begun);
+                    stage::step(&shared, stage, &work, parcel, places, waits).await;
+                }
+                places => {
+                    drop(places);
+                    add(&shared, stage, &op, &parents, parcel).await;
+                }
+            }
             drop(hand);
         });
     }
@@ -96,6 +123,11 @@ pub(crate) async fn assemble(
     for parent in completed.take() {
         finish(&shared, stage, &parents, &parent, &outlets).await;
     }
+}
+
+/// Whether a parcel is a window that this stage joins.
+fn is_window(parcel: &Parcel, stage: usize) -> bool {
+    parcel.broods.iter().any(|brood| brood.stage == stage)
 }
 
 async fn add(shared: &Arc<Shared>, stage: usize, op: &Arc<dyn Assemble>, parents: &Parents, parcel: Parcel) {
@@ -107,7 +139,7 @@ async fn add(shared: &Arc<Shared>, stage: usize, op: &Arc<dyn Assemble>, parents
         return;
     }
     let plan = &shared.plan.stages[stage];
-    let assembly = assembly_of(parents, &parcel);
+    let assembly = assembly_of(parents, stage, &parcel);
     let waits = waits_of(&parcel, Instant::now());
     let added = persist(shared, plan, &parcel, waits, |attempt| {
         let Attempt { leases, cancel, .. } = attempt;
@@ -128,13 +160,16 @@ async fn add(shared: &Arc<Shared>, stage: usize, op: &Arc<dyn Assemble>, parents
 }
 
 /// The slot of the parent's assembly, made when its first window arrives.
-fn assembly_of(parents: &Parents, parcel: &Parcel) -> AssemblySlot {
+fn assembly_of(parents: &Parents, stage: usize, parcel: &Parcel) -> AssemblySlot {
     let parent = parcel.item.reported_id().clone();
+    let brood = parcel.broods.iter().find(|brood| brood.stage == stage);
     let mut parents = parents.lock().unwrap_or_else(PoisonError::into_inner);
+    let id = parent.clone();
     let pending = parents.entry(parent).or_insert_with(|| Pending {
         assembly: Arc::default(),
         journey: parcel.journey.clone(),
-        item: Item { payload: Payload::Assets(Vec::new()), ..parcel.item.clone() },
+        item: Item { id, payload: Payload::Assets(Vec::new()), ..parcel.item.clone() },
+        whole: brood.and_then(|brood| brood.whole.clone()),
     });
     pending.assembly.clone()
 }
@@ -156,7 +191,7 @@ fn begun(
 /// Puts a parent together and sends it on, unless one of its windows was lost.
 async fn finish(shared: &Arc<Shared>, stage: usize, parents: &Parents, parent: &ItemId, outlets: &Outlets) {
     let pending = parents.lock().unwrap_or_else(PoisonError::into_inner).remove(parent);
-    let Some(Pending { assembly, journey, item }) = pending else { return };
+    let Some(Pending { assembly, journey, item, whole }) = pending else { return };
     let assembly = assembly.lock().unwrap_or_else(PoisonError::into_inner).take();
     // A thread that was given up on may still hold it; its window has failed the journey then.
     let Some(assembly) = assembly.filter(|_| !journey.is_lost()).and_then(Arc::into_inner) else { return };
@@ -176,7 +211,13 @@ async fn finish(shared: &Arc<Shared>, stage: usize, parents: &Parents, parent: &
         }
     });
     match finished.await {
-        Ok(item) => places.send(&Parcel { item, ..parcel }),
+        Ok(joined) => {
+            let item = match whole {
+                Some(whole) => Item { payload: joined.payload, ..whole },
+                None => joined,
+            };
+            places.send(&Parcel { item, ..parcel });
+        }
         Err(failure) => shared.fail(&parcel.journey, stage, failure),
     }
 }

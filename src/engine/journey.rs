@@ -104,6 +104,8 @@ pub(crate) struct Brood {
     pub(crate) parent: ItemId,
     /// The index of the stage that joins them.
     pub(crate) stage: usize,
+    /// What goes on when they are joined, its payload still lacking, where the engine cut it; else the join tells.
+    pub(crate) whole: Option<Item>,
     /// Told when no window is on its way any more.
     pub(crate) on_complete: Arc<dyn Fn(&ItemId) + Send + Sync>,
 }

@@ -8,12 +8,11 @@ use std::sync::Arc;
 use crate::contract::{
     AssetShape, Blob, BlobSet, Content, Failure, Item, Location, Op, Payload, Shape, blocking,
 };
-use crate::engine::gate::above_budget;
+use crate::engine::cut;
 use crate::engine::journey::Parcel;
-use crate::engine::path::{self, PathFailure, PathNode};
+use crate::engine::path::{self, PathFailure};
 use crate::engine::run::Shared;
 use crate::raster::{Answer, Header, RasterError, Source};
-use crate::resources::NeverGranted;
 
 /// Whether a stage opens files of which not all headers are known from its input's form.
 pub(crate) fn opens_unknown(op: &dyn Op, input: &Shape) -> bool {
@@ -44,17 +43,14 @@ pub(crate) async fn find_way(
     let traced = blocking::run(shared.stop.work(), (), trace).await;
     let way = traced.map_err(|failure| (stage, failure))??;
     let memory = parcel.memory.clone().unwrap_or_else(|| shared.memory.overdraw(0));
-    let refusal = never_granted(shared, &way);
-    refusal.map_or(Ok(()), |refusal| Err((way.stage, above_budget(way.demand, &refusal))))?;
+    let capacity = shared.memory.capacity();
+    if way.demand > capacity {
+        return Err((way.stage, cut::late_refusal(way.demand, capacity)));
+    }
     memory.grow_to(way.demand);
     let parcel = Parcel { path: Some(way), memory: Some(memory), ..parcel };
     shared.tell_overdraft(&parcel);
     Ok(parcel)
-}
-
-fn never_granted(shared: &Shared, way: &PathNode) -> Option<NeverGranted> {
-    let (name, capacity) = (shared.memory.name().clone(), shared.memory.capacity());
-    (way.demand > capacity).then_some(NeverGranted { name, demand: way.demand, capacity })
 }
 
 /// The form of the files that an item has now, with the headers of those that are wanted.

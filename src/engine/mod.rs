@@ -6,6 +6,7 @@
 
 mod attempt;
 mod contexts;
+mod cut;
 mod fingerprint;
 mod gate;
 mod headers;
@@ -133,6 +134,7 @@ fn share(plan: &Arc<Plan>, services: &Services) -> Arc<Shared> {
         unit: pools.unit(plan),
         manifests: fingerprint::Manifests::of_plan(plan),
         recalls_listed: !plan.stages.iter().any(|stage| matches!(stage.op.clone().kind(), Kind::Regroup(_))),
+        cut_plan: cut::plan_of_windows(plan),
         plan: plan.clone(),
         pools,
         stop,

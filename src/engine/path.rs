@@ -68,29 +68,29 @@ pub(crate) struct Survey {
     pub(crate) spool: u64,
 }
 
-/// Follows a parent from the stage that cuts it to where its raster ends, whole.
+/// Follows a parent from where it is cut into the stages behind, to where its raster ends, whole.
 ///
 /// # Errors
 /// What a header already shows to be impossible; branches that end with rasters on different grids.
 pub(crate) fn survey(
     stages: &[StagePlan],
-    cutter: usize,
+    into: &[usize],
     item: &Item,
     files: &Shape,
 ) -> Result<Survey, PathFailure> {
     let mut survey = Survey::default();
-    follow(stages, cutter, item, files, &mut survey)?;
+    follow(stages, into, item, files, &mut survey)?;
     Ok(survey)
 }
 
 fn follow(
     stages: &[StagePlan],
-    index: usize,
+    into: &[usize],
     item: &Item,
     shape: &Shape,
     survey: &mut Survey,
 ) -> Result<(), PathFailure> {
-    for to in stages[index].to.iter().copied() {
+    for to in into.iter().copied() {
         let op = &stages[to].op;
         if !survey.raster.members.is_empty() && late::opens_unknown(op.as_ref(), shape) {
             // What a program makes of a window is an image of its own.
@@ -103,7 +103,7 @@ fn follow(
             survey.end_with(shape).map_err(|failure| (to, failure))?;
         }
         if !matches!(op.clone().kind(), Kind::Assemble(_) | Kind::Gather(_)) {
-            follow(stages, to, item, &output, survey)?;
+            follow(stages, &stages[to].to, item, &output, survey)?;
         }
     }
     Ok(())

@@ -25,6 +25,8 @@ const JUDGED_FROM: u64 = 100;
 /// What all parts of a run share.
 pub(crate) struct Shared {
     pub(crate) plan: Arc<Plan>,
+    /// The plan for items that the engine cuts: the stages that can join windows do.
+    pub(crate) cut_plan: Arc<Plan>,
     pub(crate) pools: Pools,
     pub(crate) memory: Bytes,
     pub(crate) scratch: Bytes,

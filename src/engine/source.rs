@@ -164,16 +164,7 @@ async fn windows_of(
     joins: &[Join],
 ) -> Result<(), Failure> {
     let plan = &shared.plan.stages[stage];
-    let broods: Vec<Arc<Brood>> = joins
-        .iter()
-        .map(|join| {
-            Arc::new(Brood {
-                parent: parent.item.id.clone(),
-                stage: join.stage,
-                on_complete: join.on_complete.clone(),
-            })
-        })
-        .collect();
+    let broods = broods(&parent.item, joins, None);
     let mut parent = parent;
     parent.item.lineage.shared.get_or_insert_default();
     let survey = survey(shared, stage, &parent).await?;
@@ -210,26 +201,53 @@ async fn survey(shared: &Arc<Shared>, stage: usize, parent: &Parcel) -> Result<S
     let surveyed = tokio::select! {
         biased;
         () = shared.stop.work().cancelled() => return Err(Failure::cancelled()),
-        surveyed = surveyed(shared, stage, parent) => surveyed?,
+        surveyed = follow(shared, stage, parent) => surveyed?,
     };
-    if surveyed.spool > 0 {
-        let advice = "free disk, or set `[run] scratch` to a larger one";
-        let label = format!("stage `{}`, item `{}`", shared.plan.stages[stage].name, parent.item.id);
-        let reserved = shared.scratch.reserve_for(surveyed.spool, label.into()).await;
-        parent.journey.keep(reserved.map_err(|refusal| Failure::item(format!("{refusal}: {advice}")))?);
-    }
+    let label = format!("stage `{}`, item `{}`", shared.plan.stages[stage].name, parent.item.id);
+    keep_scratch(shared, parent, surveyed.spool, label).await?;
     Ok(surveyed)
 }
 
 /// Reads a parent's headers, bringing the files whose header comes only after the body, and works its path out.
-async fn surveyed(shared: &Arc<Shared>, stage: usize, parent: &Parcel) -> Result<Survey, Failure> {
+async fn follow(shared: &Arc<Shared>, stage: usize, parent: &Parcel) -> Result<Survey, Failure> {
     let _running = shared.progress.begin();
     let files = headers::read_all(shared, parent, stage).await.map_err(|(_, failure)| failure)?;
     let (plan, item) = (shared.plan.clone(), parent.item.clone());
     blocking::run(shared.stop.work(), (), move || {
-        path::survey(&plan.stages, stage, &item, &files).map_err(|(_, failure)| failure)
+        path::survey(&plan.stages, &plan.stages[stage].to, &item, &files).map_err(|(_, failure)| failure)
     })
     .await
+}
+
+/// Takes the scratch that joining the windows of a parent needs, until the end of its journey.
+///
+/// # Errors
+/// More than there will ever be.
+pub(crate) async fn keep_scratch(
+    shared: &Shared,
+    parent: &Parcel,
+    bytes: u64,
+    label: String,
+) -> Result<(), Failure> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    let reserved = shared.scratch.reserve_for(bytes, label.into()).await.map_err(|refusal| {
+        Failure::item(format!("{refusal}: free disk, or set `[run] scratch` to a larger one"))
+    });
+    parent.journey.keep(reserved?);
+    Ok(())
+}
+
+/// The broods of a parent, one a stage that joins its windows. `whole` is what goes on where the engine cut it.
+pub(crate) fn broods(parent: &Item, joins: &[Join], whole: Option<&Item>) -> Vec<Arc<Brood>> {
+    let brood = |join: &Join| Brood {
+        parent: parent.id.clone(),
+        stage: join.stage,
+        whole: whole.cloned(),
+        on_complete: join.on_complete.clone(),
+    };
+    joins.iter().map(|join| Arc::new(brood(join))).collect()
 }
 
 /// Runs a stage that makes groups: collects every item's metadata, then sends the groups on.

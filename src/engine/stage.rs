@@ -75,7 +75,14 @@ pub(crate) fn waits_of(parcel: &Parcel, begun: Instant) -> Waits {
 }
 
 /// Works on one parcel and sends on what came of it.
-async fn step(shared: &Arc<Shared>, stage: usize, work: &Work, parcel: Parcel, places: Places, waits: Waits) {
+pub(crate) async fn step(
+    shared: &Arc<Shared>,
+    stage: usize,
+    work: &Work,
+    parcel: Parcel,
+    places: Places,
+    waits: Waits,
+) {
     if parcel.journey.is_lost() {
         return;
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use crate::contract::{Kind, Port};
+use crate::contract::{Assemble, Kind, Port};
 use crate::engine::gate::{self, Arrival};
 use crate::engine::isolation::Crew;
-use crate::engine::join::{self, Completed};
+use crate::engine::join::{self, Completed, Joiner};
 use crate::engine::journey::Parcel;
 use crate::engine::outlets::{Outlet, Outlets};
 use crate::engine::queue::{Inlet, Intake, queue};
@@ -28,10 +28,12 @@ pub(crate) fn spawn(shared: &Arc<Shared>, tasks: &mut JoinSet<()>) -> Gauges {
         let intake = wiring.intakes.remove(&index);
         start(shared, tasks, index, stage, intake, outlets, &wiring.completed);
     }
-    let Wiring { arrivals, entrances, .. } = wiring;
+    let Wiring { arrivals, entrances, completed, .. } = wiring;
     let lookahead = entrances.iter().map(|(stage, _)| plan.stages[*stage].parallelism).max();
     if let Some(lookahead) = lookahead {
-        tasks.spawn(gate::keep(shared.clone(), arrivals, entrances, lookahead as u64));
+        let into: Vec<usize> = entrances.iter().map(|(stage, _)| *stage).collect();
+        let joins = joins_from(&plan.stages, &into, &completed);
+        tasks.spawn(gate::keep(shared.clone(), arrivals, entrances, joins, lookahead as u64));
     }
     gauges
 }
@@ -69,7 +71,7 @@ impl Wiring {
             }
             wiring.inlets.insert(index, inlet);
             wiring.intakes.insert(index, intake);
-            if matches!(stage.op.clone().kind(), Kind::Assemble(_)) {
+            if stage.joining.is_some() || matches!(stage.op.clone().kind(), Kind::Assemble(_)) {
                 wiring.completed.insert(index, Arc::default());
             }
         }
@@ -121,10 +123,10 @@ fn is_windowed(stages: &[StagePlan], index: usize) -> bool {
         || stages[index].from.iter().any(|feeder| is_windowed(stages, *feeder))
 }
 
-/// The stages at or below one that join windows.
-fn joins_below(stages: &[StagePlan], index: usize, completed: &HashMap<usize, Arc<Completed>>) -> Vec<Join> {
+/// The stages at or below these that join windows.
+fn joins_from(stages: &[StagePlan], into: &[usize], completed: &HashMap<usize, Arc<Completed>>) -> Vec<Join> {
     let mut joins = Vec::new();
-    let mut ahead = stages[index].to.clone();
+    let mut ahead = into.to_vec();
     let mut seen = Vec::new();
     while let Some(next) = ahead.pop() {
         if seen.contains(&next) {
@@ -140,6 +142,14 @@ fn joins_below(stages: &[StagePlan], index: usize, completed: &HashMap<usize, Ar
         }
     }
     joins
+}
+
+/// How a stage joins the windows of items that the engine cuts.
+fn joining(stage: &StagePlan) -> Option<Arc<dyn Assemble>> {
+    match stage.joining.clone()?.kind() {
+        Kind::Assemble(join) => Some(join),
+        _ => None,
+    }
 }
 
 fn start(
@@ -168,15 +178,24 @@ fn start(
             let crew = Crew::new(&shared.plan, &stage.name, shared.workers.as_ref());
             tasks.spawn(stage::run(shared, index, Work::Isolated(crew), intake, outlets));
         }
-        Kind::Compute(op) => drop(tasks.spawn(stage::run(shared, index, Work::Compute(op), intake, outlets))),
+        Kind::Compute(op) => {
+            let work = Work::Compute(op);
+            match joining(stage) {
+                Some(join) => {
+                    let joiner = Joiner { join, whole: Some(work), completed: completed[&index].clone() };
+                    tasks.spawn(join::assemble(shared, index, joiner, intake, outlets));
+                }
+                None => drop(tasks.spawn(stage::run(shared, index, work, intake, outlets))),
+            }
+        }
         Kind::Expand(op) => {
-            let joins = joins_below(&shared.plan.stages, index, completed);
+            let joins = joins_from(&shared.plan.stages, &stage.to, completed);
             tasks.spawn(source::expand(shared, index, op, intake, outlets, joins));
         }
         Kind::Regroup(op) => drop(tasks.spawn(source::regroup(shared, index, op, intake, outlets))),
-        Kind::Assemble(op) => {
-            let completed = completed[&index].clone();
-            tasks.spawn(join::assemble(shared, index, op, intake, outlets, completed));
+        Kind::Assemble(join) => {
+            let joiner = Joiner { join, whole: None, completed: completed[&index].clone() };
+            tasks.spawn(join::assemble(shared, index, joiner, intake, outlets));
         }
         Kind::Gather(op) => drop(tasks.spawn(join::gather(shared, index, op, intake, outlets))),
     }

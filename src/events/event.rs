@@ -124,6 +124,15 @@ pub enum Event {
         /// Bytes of memory reserved for its whole way.
         reserved: u64,
     },
+    /// Memory cannot hold an item whole, so the engine cuts it into windows; since version 2.
+    ItemCut {
+        /// The item.
+        item: ItemId,
+        /// How many windows.
+        windows: u64,
+        /// Their width and height at most, in pixels.
+        edge: u64,
+    },
     /// A stage begins to work on an item.
     StageStarted {
         /// The stage.

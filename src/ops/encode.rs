@@ -2,6 +2,7 @@
 
 mod assembly;
 mod options;
+mod picture;
 #[cfg(test)]
 mod tests;
 
@@ -19,7 +20,7 @@ use crate::raster::tiff::{
     self, Extent, Form, FormBand, Format, Helper, Helpers, Settings, TiffError, encoded_bound, helpers_for,
     spool_estimate, thread_bytes, window_working_bytes, working_bytes,
 };
-use crate::raster::{Grid, Member, Validity};
+use crate::raster::{Grid, Member, PictureFormat, PictureSettings, Validity};
 use crate::resources::{SlotLease, Slots};
 
 pub(super) use options::EncodeOptions;
@@ -35,13 +36,20 @@ pub(super) const ENTRY: OpEntry = OpEntry {
 };
 
 /// The compiled op.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Encode {
-    settings: Settings,
+    product: Product,
     /// The bands that are written, in this order; all where none are named.
     bands: Option<Vec<Spanned<String>>>,
     /// Whether windows of a parent become one file.
     assemble: Option<bool>,
+}
+
+/// What is made of a raster.
+#[derive(Clone, Debug)]
+enum Product {
+    Tiff(Settings),
+    Picture(PictureSettings),
 }
 
 impl Op for Encode {
@@ -70,46 +78,59 @@ impl Op for Encode {
     fn shape(&self, input: &Shape, _item: &Item) -> Result<Shape, Failure> {
         let member = only_member(&input.members)?;
         let bands = self.choose(member)?;
+        let settings = match &self.product {
+            Product::Tiff(settings) => settings,
+            Product::Picture(picture) => {
+                let held = picture.bound(member.window.pixels(), bands.len() as u64);
+                return Ok(Shape { held, ..Shape::default() });
+            }
+        };
         if let Some(other) = bands.iter().find(|band| band.data_type != bands[0].data_type) {
             return Err(failure(mixed_types(bands[0], other)));
         }
         let held = match (self.assemble, self.extent(input)) {
             (Some(true), _) | (_, None) => 0,
-            (_, Some(extent)) => encoded_bound(&self.settings, &extent),
+            (_, Some(extent)) => encoded_bound(settings, &extent),
         };
         Ok(Shape { held, ..Shape::default() })
     }
 
     fn scratch(&self, input: &Shape, _output: &Shape) -> u64 {
         let Some(extent) = self.extent(input) else { return 0 };
-        match self.assemble {
-            Some(true) => window_working_bytes(&self.settings, &extent),
-            _ => working_bytes(&self.settings, &extent),
-        }
-    }
-
-    fn helpers(&self, input: &Shape, _output: &Shape) -> (u64, u64) {
-        match (self.assemble, self.extent(input)) {
-            (Some(true), _) | (_, None) => (0, 0),
-            (_, Some(extent)) => {
-                (helpers_for(&self.settings, &extent) as u64, thread_bytes(&self.settings, &extent))
+        match (&self.product, self.assemble) {
+            (Product::Tiff(settings), Some(true)) => window_working_bytes(settings, &extent),
+            (Product::Tiff(settings), _) => working_bytes(settings, &extent),
+            (Product::Picture(picture), _) => {
+                picture.working_bytes(extent.width * extent.height, extent.bands as u64)
             }
         }
     }
 
+    fn helpers(&self, input: &Shape, _output: &Shape) -> (u64, u64) {
+        match (&self.product, self.assemble, self.extent(input)) {
+            (Product::Tiff(settings), None | Some(false), Some(extent)) => {
+                (helpers_for(settings, &extent) as u64, thread_bytes(settings, &extent))
+            }
+            _ => (0, 0),
+        }
+    }
+
     fn spool(&self, input: &Shape, _output: &Shape) -> u64 {
-        match (self.assemble, input.members.first(), self.extent(input)) {
-            (Some(true), Some(member), Some(extent)) => {
-                spool_estimate(&self.settings, &whole(extent, &member.grid))
+        match (&self.product, self.assemble, input.members.first(), self.extent(input)) {
+            (Product::Tiff(settings), Some(true), Some(member), Some(extent)) => {
+                spool_estimate(settings, &whole(extent, &member.grid))
             }
             _ => 0,
         }
     }
 
     fn manifest(&self) -> Json {
-        let settings = &self.settings;
         let bands: Option<Vec<&str>> =
             self.bands.as_ref().map(|bands| bands.iter().map(|band| band.as_str()).collect());
+        let settings = match &self.product {
+            Product::Tiff(settings) => settings,
+            Product::Picture(picture) => return json!({ "picture": picture, "bands": bands }),
+        };
         json!({
             "format": settings.format,
             "compression": format!("{:?}", settings.compression),
@@ -120,6 +141,11 @@ impl Op for Encode {
             "bands": bands,
             "tags": settings.tags.iter().cloned().collect::<BTreeMap<_, _>>(),
         })
+    }
+
+    fn joining(self: Arc<Self>) -> Option<Arc<dyn Op>> {
+        let is_open = self.assemble.is_none() && matches!(self.product, Product::Tiff(_));
+        is_open.then(|| Arc::new(Encode { assemble: Some(true), ..(*self).clone() }) as Arc<dyn Op>)
     }
 
     fn kind(self: Arc<Self>) -> Kind {
@@ -171,7 +197,13 @@ impl Encode {
 
     /// The form of a file on `grid` with the bands of a member. Which pixels may be missing is taken from the header, not
     /// from the pixels, so that all windows of a parent decide alike.
-    fn form(&self, member: &Member, grid: Grid, declared: &Shape) -> Result<Form, Failure> {
+    fn form(
+        &self,
+        settings: &Settings,
+        member: &Member,
+        grid: Grid,
+        declared: &Shape,
+    ) -> Result<Form, Failure> {
         let chosen = self.places(member.bands.iter().map(|band| band.description.name.as_str()))?;
         let declared = declared.members.first();
         let of_place = |index: usize| {
@@ -185,27 +217,49 @@ impl Encode {
             }
         };
         let bands = chosen.into_iter().map(of_place).collect();
-        Form::new(&self.settings, grid, bands, member.tags.clone()).map_err(failure)
+        Form::new(settings, grid, bands, member.tags.clone()).map_err(failure)
     }
 
     fn media_type(&self) -> &'static str {
-        match self.settings.format {
-            Format::Cog => "image/tiff; application=geotiff; profile=cloud-optimized",
-            Format::Gtiff => "image/tiff; application=geotiff",
+        match &self.product {
+            Product::Tiff(settings) if settings.format == Format::Cog => {
+                "image/tiff; application=geotiff; profile=cloud-optimized"
+            }
+            Product::Tiff(_) => "image/tiff; application=geotiff",
+            Product::Picture(PictureSettings { format: PictureFormat::Png(_), .. }) => "image/png",
+            Product::Picture(_) => "image/jpeg",
         }
+    }
+
+    fn tiff(
+        &self,
+        settings: &Settings,
+        member: &Member,
+        context: &ComputeContext,
+    ) -> Result<Vec<u8>, Failure> {
+        let form = self.form(settings, member, member.grid.of_window(&member.window), &context.input)?;
+        let extent = self.extent(&context.input);
+        let foreseen = extent.map_or(0, |extent| encoded_bound(settings, &extent));
+        hold_beyond(foreseen, form.expected_bound(), context);
+        let most = extent.map_or(0, |extent| helpers_for(settings, &extent));
+        let bytes = tiff::encode(&form, member, most, &Surroundings(context)).map_err(failure)?;
+        hold_beyond(foreseen.max(form.expected_bound()), bytes.len() as u64, context);
+        Ok(bytes)
+    }
+
+    fn picture(&self, settings: &PictureSettings, member: &Member) -> Result<Vec<u8>, Failure> {
+        let places = self.places(member.bands.iter().map(|band| band.description.name.as_str()))?;
+        settings.encode(member, &places).map_err(|error| Failure::item(error.to_string()))
     }
 }
 
 impl Compute for Encode {
     fn compute(&self, mut item: Item, context: &ComputeContext) -> Result<Item, Failure> {
         let member = take_member(&mut item, context)?;
-        let form = self.form(&member, member.grid.of_window(&member.window), &context.input)?;
-        let extent = self.extent(&context.input);
-        let foreseen = extent.map_or(0, |extent| encoded_bound(&self.settings, &extent));
-        hold_beyond(foreseen, form.expected_bound(), context);
-        let most = extent.map_or(0, |extent| helpers_for(&self.settings, &extent));
-        let bytes = tiff::encode(&form, &member, most, &Surroundings(context)).map_err(failure)?;
-        hold_beyond(foreseen.max(form.expected_bound()), bytes.len() as u64, context);
+        let bytes = match &self.product {
+            Product::Tiff(settings) => self.tiff(settings, &member, context)?,
+            Product::Picture(settings) => self.picture(settings, &member)?,
+        };
         let body = EncodedBody::Memory(bytes.into());
         item.payload = Payload::Encoded(Encoded { body, media_type: self.media_type() });
         Ok(item)
@@ -215,8 +269,11 @@ impl Compute for Encode {
 impl Assemble for Encode {
     fn begin(&self, window: &Item, context: &ComputeContext) -> Result<Box<dyn Assembly>, Failure> {
         let Payload::Raster(raster) = &window.payload else { return Err(not_a_raster()) };
+        let Product::Tiff(settings) = &self.product else {
+            return Err(Failure::fatal("`encode` makes no picture of windows"));
+        };
         let member = only_member(&raster.members)?;
-        let form = self.form(member, (*member.grid).clone(), &context.input)?;
+        let form = self.form(settings, member, (*member.grid).clone(), &context.input)?;
         let reserved = self.spool(&context.input, &context.output);
         let begun = assembly::begin(form, self.media_type(), reserved, window, context)?;
         Ok(Box::new(begun))

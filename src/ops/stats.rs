@@ -53,7 +53,7 @@ pub(super) struct StatsOptions {
     histogram: Option<Spanned<HistogramOptions>>,
     /// The bands; all by default.
     bands: Option<Vec<Spanned<String>>>,
-    /// Below a `window` stage: rows for each `window` (default), or for each whole `item`.
+    /// Below a `window` stage: rows for each `window` (default), or for each whole `item`. Elsewhere both are the same.
     per: Option<Per>,
     /// A GeoPackage, GeoJSON, Shapefile or FlatGeobuf file with one layer of polygons, relative to the pipeline. Each polygon
     /// that holds any pixel gets a row of its own, with its id in the column `zone`. Corners are brought to the raster's CRS,
@@ -113,6 +113,8 @@ pub(super) enum Per {
 #[derive(Debug)]
 struct Stats {
     settings: Arc<Settings>,
+    /// Whether windows of an item are summed to the rows of that item.
+    joins: bool,
 }
 
 /// What the rows are made of.
@@ -152,7 +154,7 @@ fn compile(value: &Value, environment: &Environment) -> Result<Arc<dyn Op>, Vec<
             let statistics = options.statistics.unwrap_or_else(|| DEFAULT.to_vec());
             let (bands, per) = (options.bands, options.per.unwrap_or_default());
             let settings = Settings { statistics, percentiles, histogram, bands, per, zones };
-            Ok(Arc::new(Stats { settings: Arc::new(settings) }))
+            Ok(Arc::new(Stats { settings: Arc::new(settings), joins: per == Per::Item }))
         }
         (percentiles, histogram, zones) => {
             Err([percentiles.err(), histogram.err(), zones.err()].into_iter().flatten().flatten().collect())
@@ -263,7 +265,7 @@ impl Op for Stats {
     }
 
     fn spool(&self, input: &Shape, _output: &Shape) -> u64 {
-        if self.settings.per == Per::Window || self.settings.percentiles.is_empty() {
+        if !self.joins || self.settings.percentiles.is_empty() {
             return 0;
         }
         let names =
@@ -279,11 +281,16 @@ impl Op for Stats {
         self.settings.manifest()
     }
 
+    fn joining(self: Arc<Self>) -> Option<Arc<dyn Op>> {
+        Some(Arc::new(Stats { settings: Arc::clone(&self.settings), joins: true }))
+    }
+
+    fn of_wholes(self: Arc<Self>) -> Option<Arc<dyn Op>> {
+        Some(Arc::new(Stats { settings: Arc::clone(&self.settings), joins: false }))
+    }
+
     fn kind(self: Arc<Self>) -> Kind {
-        match self.settings.per {
-            Per::Item => Kind::Assemble(self),
-            Per::Window => Kind::Compute(self),
-        }
+        if self.joins { Kind::Assemble(self) } else { Kind::Compute(self) }
     }
 }
 

@@ -25,6 +25,8 @@ pub(super) struct Flowing {
 pub(super) struct Through {
     pub(super) accepts: Option<Port>,
     pub(super) gives: Option<Port>,
+    /// Whether the items that come in are windows.
+    pub(super) is_windowed: bool,
 }
 
 impl Flowing {
@@ -35,7 +37,7 @@ impl Flowing {
 /// Follows the items through all stages; what a stage cannot work on is told.
 pub(super) fn follow(stages: &[Draft], graph: &StageGraph, faults: &mut Vec<Fault>) -> Vec<Through> {
     let mut outputs = vec![Flowing::UNKNOWN; stages.len()];
-    let mut ports = vec![Through { accepts: None, gives: None }; stages.len()];
+    let mut ports = vec![Through { accepts: None, gives: None, is_windowed: false }; stages.len()];
     for &index in &graph.order {
         let stage = &stages[index];
         let feeders = &graph.feeders[index];
@@ -44,7 +46,8 @@ pub(super) fn follow(stages: &[Draft], graph: &StageGraph, faults: &mut Vec<Faul
         let mut input = ports::assumed(stage, union(feeders, &outputs));
         input.is_certain &= feeders.len() == stage.written.from.len();
         outputs[index] = through(index, stage, &input, stages, faults);
-        ports[index] = Through { accepts: input.port, gives: outputs[index].port };
+        let is_windowed = input.windows_of.is_some();
+        ports[index] = Through { accepts: input.port, gives: outputs[index].port, is_windowed };
     }
     ports
 }
@@ -159,8 +162,10 @@ fn nested(stage: &Draft, window: &Draft) -> Fault {
 /// `assemble`, as the op runs or as its options say, where all items are whole.
 fn nothing_to_assemble(stage: &Draft) -> Option<Fault> {
     let key = stage.written.options.as_table().and_then(|options| options.entry("assemble"));
-    let is_assembly = stage.is_kind(|kind| matches!(kind, Kind::Assemble(_)));
-    if key.is_none() && !is_assembly {
+    let needs_windows = stage.compiled.as_ref().is_some_and(|Compiled { op, kind }| {
+        matches!(kind, Kind::Assemble(_)) && op.clone().of_wholes().is_none()
+    });
+    if key.is_none() && !needs_windows {
         return None;
     }
     let span = key.map_or(&stage.written.op.span, |(key, _)| &key.span);

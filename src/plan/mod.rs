@@ -4,6 +4,7 @@
 //! `petgraph`.
 
 pub mod codes;
+mod cutting;
 mod defaults;
 mod demand;
 mod flow;
@@ -21,6 +22,7 @@ mod stages;
 mod unit;
 mod unused;
 
+pub use cutting::Oversize;
 pub use defaults::{
     CONNECTIONS, CORES, DESCRIPTORS, MEMORY, NAMES as DEFAULT_NAMES, SCRATCH, WRITERS, kind as default_kind,
 };

@@ -1,5 +1,7 @@
 //! Load → compile → follow the items → size → share out → assemble; every fault of every step is collected.
 
+use std::sync::Arc;
+
 use super::defaults::{REQUEST_TIMEOUT, RETRY};
 use super::demand::{self, Demand};
 use super::flow::{self, Through};
@@ -11,8 +13,8 @@ use super::sizes::Basis;
 use super::stages::{self, Draft};
 use super::unit::Unit;
 use super::{MemoryTotal, Plan, RunPlan, StagePlan, codes, unused};
-use crate::config::{AsWritten, Fault, RetryOptions, Severity};
-use crate::contract::{Kind, Registry, Take};
+use crate::config::{AsWritten, Fault, Isolation, RetryOptions, Severity};
+use crate::contract::{Kind, Op, Registry, Take};
 use crate::machine::{self, Granted, Machine};
 use crate::remote::RetryPolicy;
 
@@ -210,7 +212,9 @@ impl Assembly<'_> {
     /// One stage; `None` only for one with faults, of which there are none here.
     fn stage_plan(&self, index: usize, parallelism: &[Parallelism]) -> Option<StagePlan> {
         let (stage, work) = (&self.stages[index], &self.works[index]);
-        let op = stage.compiled.as_ref()?.op.clone();
+        let through = &self.ports[index];
+        let op = op_of(&stage.compiled.as_ref()?.op, through.is_windowed);
+        let joining = joining(&op, stage, through);
         let feeders: Vec<usize> = self.graph.feeders[index].iter().map(|feeder| feeder.stage).collect();
         let fed: Vec<(&str, u64)> =
             feeders.iter().map(|&feeder| (self.stages[feeder].name(), parallelism[feeder].items)).collect();
@@ -218,8 +222,8 @@ impl Assembly<'_> {
         Some(StagePlan {
             name: stage.written.name.value.clone(),
             op_name: stage.written.op.value.clone(),
-            accepts: self.ports[index].accepts,
-            gives: self.ports[index].gives?,
+            accepts: through.accepts,
+            gives: through.gives?,
             from: feeders.iter().map(|&feeder| self.place(feeder)).collect(),
             to: self.graph.consumers(index).into_iter().map(|consumer| self.place(consumer)).collect(),
             slots: work.demand.slots.clone(),
@@ -236,6 +240,7 @@ impl Assembly<'_> {
             isolation: stage.written.isolation,
             manifest: serde_json::json!({ "op": stage.written.op.value, "options": op.manifest() }),
             op,
+            joining,
         })
     }
 
@@ -247,4 +252,16 @@ impl Assembly<'_> {
             .position(|&other| other == stage)
             .expect("a graph without circles orders all stages")
     }
+}
+
+/// The op as it works on what comes in: one that could join windows works on wholes where there are none.
+fn op_of(op: &Arc<dyn Op>, is_windowed: bool) -> Arc<dyn Op> {
+    let joins_nothing = !is_windowed && matches!(op.clone().kind(), Kind::Assemble(_));
+    joins_nothing.then(|| op.clone().of_wholes()).flatten().unwrap_or_else(|| op.clone())
+}
+
+/// What joins the windows of items that the engine cuts: in this process, and not below a stage that cuts by itself.
+fn joining(op: &Arc<dyn Op>, stage: &Draft, through: &Through) -> Option<Arc<dyn Op>> {
+    let is_apart = stage.written.isolation == Isolation::Process;
+    if through.is_windowed || is_apart { None } else { op.clone().joining() }
 }

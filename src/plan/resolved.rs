@@ -82,6 +82,8 @@ pub struct StagePlan {
     pub op_name: String,
     /// The op.
     pub op: Arc<dyn Op>,
+    /// The op as it joins the windows of an item that the engine cuts because memory cannot hold it whole.
+    pub joining: Option<Arc<dyn Op>>,
     /// The port of its input; `None` for a source.
     pub accepts: Option<Port>,
     /// The port of its output.

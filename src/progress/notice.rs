@@ -38,6 +38,9 @@ impl Notices {
                 let delay = spoken_time(*delay);
                 Some(clean(&format!("again in {delay}: `{item}` in `{stage}`, try {attempt}: {message}")))
             }
+            Event::ItemCut { item, windows, edge } if self.style.is_verbose => Some(clean(&format!(
+                "`{item}` is too large for memory: cut into {windows} windows of {edge} pixels or less"
+            ))),
             Event::LimitChanged { resource, from, to, reason } if self.style.is_verbose => {
                 Some(clean(&format!("`{resource}` from {from} to {to}: {reason}")))
             }

@@ -154,6 +154,9 @@ pub struct BandDescription {
     pub categories: Option<Vec<String>>,
     /// Further metadata of the band, in the file's order.
     pub tags: Vec<(String, String)>,
+    /// Whether it tells how opaque the pixels of the other bands are; where it is 0 they are missing.
+    #[serde(default)]
+    pub is_alpha: bool,
 }
 
 impl BandDescription {
@@ -168,6 +171,7 @@ impl BandDescription {
             color_table: None,
             categories: None,
             tags: Vec::new(),
+            is_alpha: false,
         }
     }
 }

@@ -96,7 +96,9 @@ fn describe(opened: &Opened) -> Option<Header> {
         (1..=opened.band_count()).map(|band| band_header(opened, band)).collect::<Option<_>>()?;
     let control_points = control_points(opened);
     let (georeference, geotransform, crs) = match dataset.geo_transform() {
-        Ok(geotransform) => (Georeference::Affine, geotransform, crs_of(&dataset.projection())),
+        Ok(geotransform) => {
+            (with_transform(opened, &geotransform), geotransform, crs_of(&dataset.projection()))
+        }
         Err(_) => (without_transform(opened, control_points.is_some()), IDENTITY, None),
     };
     let grid = Grid { crs, geotransform, width: width as u64, height: height as u64 };
@@ -114,11 +116,23 @@ fn crs_of(wkt: &str) -> Option<Crs> {
     (!wkt.is_empty()).then(|| Crs::from_wkt(wkt))
 }
 
+/// Writers that copy a file without a geotransform state the one that changes nothing.
+fn with_transform(opened: &Opened, geotransform: &[f64; 6]) -> Georeference {
+    if *geotransform == IDENTITY && has_polynomials(opened) {
+        Georeference::RationalPolynomials
+    } else {
+        Georeference::Affine
+    }
+}
+
+fn has_polynomials(opened: &Opened) -> bool {
+    opened.dataset().metadata_domain("RPC").is_some_and(|items| !items.is_empty())
+}
+
 fn without_transform(opened: &Opened, has_control_points: bool) -> Georeference {
-    let has_polynomials = || opened.dataset().metadata_domain("RPC").is_some_and(|items| !items.is_empty());
     if has_control_points {
         Georeference::ControlPoints
-    } else if has_polynomials() {
+    } else if has_polynomials(opened) {
         Georeference::RationalPolynomials
     } else {
         Georeference::None
@@ -254,6 +268,7 @@ fn description(band: &RasterBand<'_>, data_type: DataType) -> BandDescription {
         color_table: band.color_table().map(|table| colors(&table)),
         categories: categories(band),
         tags: band_tags(band),
+        is_alpha: is_alpha(band),
     }
 }
 

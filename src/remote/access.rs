@@ -12,6 +12,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;
 
+use super::authorize::Authorization;
+use super::program::Program;
 use crate::config::{Access, Fault, Span, Spanned, from_value};
 use crate::units::TimeSpan;
 
@@ -22,8 +24,10 @@ pub struct AccessOptions {
     /// Headers that every request below the prefix carries, for example `Authorization`. They are secrets: they are
     /// never shown, and they are not sent to another scheme, host, port or path that a redirect leads to.
     pub headers: BTreeMap<String, String>,
-    /// A service that turns an address into a signed one just before the object is read. The default is none.
+    /// A service or a program that turns an address into a signed one just before the object is read. The default is none.
     pub sign: Option<SignOptions>,
+    /// A program that prints the value of `Authorization` for every request below the prefix. The default is none.
+    pub auth: Option<AuthOptions>,
     /// The address of an object store that is not the provider's own, for example `"http://127.0.0.1:9000"`.
     /// For `s3://`, `gs://` and `az://` prefixes only. The default is the provider's.
     pub endpoint: Option<String>,
@@ -35,16 +39,35 @@ pub struct AccessOptions {
     pub requester_pays: bool,
 }
 
-/// A service that signs addresses.
+/// What signs addresses: either the `url` of a service or a `command`.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SignOptions {
     /// The address that is asked, in which `{href}` is replaced by the percent-encoded address of the object. Its
     /// answer is the signed address: as text, or as a JSON object with the key `href`.
+    #[serde(default)]
     #[schemars(example = "https://planetarycomputer.example/sign?href={href}")]
-    pub url: String,
+    pub url: Option<String>,
+    /// A program and its arguments, in which `{href}` is replaced by the address of the object; no shell reads them. It
+    /// prints the signed address, in the forms that a service may answer with.
+    #[serde(default)]
+    #[schemars(length(min = 1), example = ["sign-it", "{href}"])]
+    pub command: Option<Vec<String>>,
     /// How long a signed address is used before it is asked for again, a time such as `"45m"`. A `403` asks again
     /// at once.
+    pub valid: TimeSpan,
+}
+
+/// A program that knows what opens a service.
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct AuthOptions {
+    /// The program and its arguments, in which `{href}` is replaced by the address that is asked first; no shell reads
+    /// them. It prints the value, for example `Bearer …`, which is a secret and is never shown.
+    #[schemars(length(min = 1), example = ["print-token", "--bearer"])]
+    pub command: Vec<String>,
+    /// How long the value is used before the program is asked for another, a time such as `"50m"`. A `401` or `403` asks
+    /// again at once.
     pub valid: TimeSpan,
 }
 
@@ -57,6 +80,7 @@ pub struct AccessRule {
     prefix: Url,
     pub(super) headers: HeaderMap,
     pub(super) sign: Option<Sign>,
+    pub(super) auth: Option<Authorization>,
     pub(super) store: StoreAccess,
 }
 
@@ -69,10 +93,18 @@ pub(super) struct StoreAccess {
     pub(super) requester_pays: bool,
 }
 
-/// A signing service, checked.
+/// What signs, checked.
 pub(super) struct Sign {
-    url: String,
+    pub(super) by: Signature,
     pub(super) valid: Duration,
+}
+
+/// Where a signed address comes from.
+pub(super) enum Signature {
+    /// The address of a service, with `{href}` in it.
+    Service(String),
+    /// A program.
+    Program(Program),
 }
 
 impl AccessRules {
@@ -115,6 +147,7 @@ impl AccessRule {
         let address = check_prefix(prefix, &mut faults);
         let headers = check_headers(&options.headers, span, &mut faults);
         let sign = options.sign.as_ref().and_then(|sign| check_sign(sign, span, &mut faults));
+        let auth = options.auth.as_ref().and_then(|auth| check_auth(auth, span, &mut faults));
         let store = StoreAccess {
             endpoint: options.endpoint.clone(),
             region: options.region.clone(),
@@ -122,7 +155,7 @@ impl AccessRule {
             requester_pays: options.requester_pays,
         };
         match address {
-            Some(prefix) if faults.is_empty() => Ok(Self { prefix, headers, sign, store }),
+            Some(prefix) if faults.is_empty() => Ok(Self { prefix, headers, sign, auth, store }),
             _ => Err(faults),
         }
     }
@@ -138,12 +171,10 @@ impl AccessRule {
     }
 }
 
-impl Sign {
-    /// The address that gives the signed form of another.
-    pub(super) fn address_for(&self, href: &Url) -> Result<Url, url::ParseError> {
-        let encoded: String = url::form_urlencoded::byte_serialize(href.as_str().as_bytes()).collect();
-        Url::parse(&self.url.replace("{href}", &encoded))
-    }
+/// The address of a service that gives the signed form of another.
+pub(super) fn address_for(service: &str, href: &Url) -> Result<Url, url::ParseError> {
+    let encoded: String = url::form_urlencoded::byte_serialize(href.as_str().as_bytes()).collect();
+    Url::parse(&service.replace("{href}", &encoded))
 }
 
 fn check_prefix(prefix: &Spanned<String>, faults: &mut Vec<Fault>) -> Option<Url> {
@@ -172,13 +203,38 @@ fn check_headers(headers: &BTreeMap<String, String>, span: &Span, faults: &mut V
 }
 
 fn check_sign(sign: &SignOptions, span: &Span, faults: &mut Vec<Fault>) -> Option<Sign> {
-    let is_address = Url::parse(&sign.url).is_ok_and(|url| url.has_host());
-    if !is_address || !sign.url.contains("{href}") {
-        let message = format!("`{}` is not an address with `{{href}}` in it", sign.url);
-        faults.push(Fault::error("access-sign", span.clone(), message));
-        return None;
+    let mut refuse = |message: String| faults.push(Fault::error("access-sign", span.clone(), message));
+    let by = match (&sign.url, &sign.command) {
+        (Some(url), None) if is_service(url) => Signature::Service(url.clone()),
+        (Some(url), None) => {
+            refuse(format!("`{url}` is not an address with `{{href}}` in it"));
+            return None;
+        }
+        (None, Some(words)) if words.iter().any(|word| word.contains("{href}")) => {
+            Signature::Program(Program::new(words)?)
+        }
+        (None, Some(_)) => {
+            refuse("the `command` of `sign` has no `{href}`, so it cannot know what to sign".into());
+            return None;
+        }
+        _ => {
+            refuse("`sign` has either a `url` or a `command`".into());
+            return None;
+        }
+    };
+    Some(Sign { by, valid: sign.valid.0 })
+}
+
+fn is_service(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| url.has_host()) && url.contains("{href}")
+}
+
+fn check_auth(auth: &AuthOptions, span: &Span, faults: &mut Vec<Fault>) -> Option<Authorization> {
+    let program = Program::new(&auth.command);
+    if program.is_none() {
+        faults.push(Fault::error("access-auth", span.clone(), "the `command` of `auth` names no program"));
     }
-    Some(Sign { url: sign.url.clone(), valid: sign.valid.0 })
+    program.map(|program| Authorization::new(program, auth.valid.0))
 }
 
 impl fmt::Debug for AccessRule {
@@ -210,8 +266,13 @@ pub(super) mod tests {
     /// A rule with a signing service.
     pub(in crate::remote) fn signing(prefix: &str, url: &str, valid: Duration) -> AccessRule {
         let mut rule = rule(prefix, ("x-unused", "1"));
-        rule.sign = Some(Sign { url: url.to_owned(), valid });
+        rule.sign = Some(Sign { by: Signature::Service(url.to_owned()), valid });
         rule
+    }
+
+    /// A rule of options as a pipeline has them.
+    pub(in crate::remote) fn written(prefix: &str, options: &AccessOptions) -> AccessRule {
+        AccessRule::new(&Spanned::new(prefix.to_owned(), 0..0), options, &(0..0)).expect("a rule")
     }
 
     #[test]
@@ -254,13 +315,18 @@ pub(super) mod tests {
     fn what_cannot_be_used_is_a_fault() {
         let headers = BTreeMap::from([("bad name".to_owned(), "x".to_owned())]);
         let sign = Some(SignOptions {
-            url: "https://h.example/sign".into(),
+            url: Some("https://h.example/sign".into()),
+            command: None,
             valid: TimeSpan(Duration::from_mins(1)),
         });
-        let options = AccessOptions { headers, sign, ..AccessOptions::default() };
+        let auth = Some(AuthOptions { command: Vec::new(), valid: TimeSpan(Duration::from_mins(1)) });
+        let options = AccessOptions { headers, sign, auth, ..AccessOptions::default() };
         let faults = AccessRule::new(&Spanned::new("h.example".into(), 3..9), &options, &(10..20))
             .expect_err("faults");
         let codes: std::collections::BTreeSet<_> = faults.iter().map(|fault| fault.code).collect();
-        assert_eq!(codes.into_iter().collect::<Vec<_>>(), ["access-header", "access-prefix", "access-sign"]);
+        assert_eq!(
+            codes.into_iter().collect::<Vec<_>>(),
+            ["access-auth", "access-header", "access-prefix", "access-sign"]
+        );
     }
 }

@@ -1,40 +1,73 @@
-//! Hosts that asked to be left alone, for stages without a rate that could be paused instead.
+//! Hosts that asked to be left alone: until when, and how fast they are asked afterwards.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 use url::Url;
 
-/// One closing time a host; what is not in it is open.
+use super::pace::Pace;
+
+/// One gate a host.
 #[derive(Debug, Default)]
-pub(super) struct HostGates(Mutex<HashMap<String, Instant>>);
+pub(super) struct HostGates(Mutex<HashMap<String, Gate>>);
+
+#[derive(Debug, Default)]
+struct Gate {
+    closed_until: Option<Instant>,
+    pace: Pace,
+}
 
 impl HostGates {
-    /// Lets nobody to this host for so long.
+    /// Lets nobody to this host for so long: for stages without a rate that could be paused instead.
     pub(super) fn close(&self, url: &Url, time: Duration) {
         let until = Instant::now() + time;
-        let mut gates = self.0.lock().expect("nothing panics while it holds the gates");
-        let gate = gates.entry(host(url)).or_insert(until);
-        *gate = until.max(*gate);
+        let mut gates = self.lock();
+        let gate = gates.entry(host(url)).or_default();
+        gate.closed_until = gate.closed_until.max(Some(until));
     }
 
-    /// Waits until the host is open. Cancel-safe.
+    /// Waits until the host may be asked. Cancel-safe.
     pub(super) async fn open(&self, url: &Url) {
-        while let Some(until) = self.closed_until(&host(url)) {
-            sleep_until(until).await;
+        let host = host(url);
+        loop {
+            while let Some(until) = self.closed_until(&host) {
+                sleep_until(until).await;
+            }
+            let (due, refusals) = self.with(&host, |gate, now| (gate.pace.next(now), gate.pace.refusals()));
+            if due <= Instant::now() {
+                return;
+            }
+            sleep_until(due).await;
+            // A refusal meanwhile changes the pace, and whoever waits is given another time.
+            if self.with(&host, |gate, _| gate.pace.refusals()) == refusals {
+                return;
+            }
         }
+    }
+
+    /// The host served a request.
+    pub(super) fn served(&self, url: &Url) {
+        self.with(&host(url), |gate, now| gate.pace.served(now));
+    }
+
+    /// The host refused a request that began then, because it was asked too fast.
+    pub(super) fn refused(&self, url: &Url, begun: Instant) {
+        self.with(&host(url), |gate, now| gate.pace.refused(begun, now));
+    }
+
+    fn with<T>(&self, host: &str, act: impl FnOnce(&mut Gate, Instant) -> T) -> T {
+        let mut gates = self.lock();
+        act(gates.entry(host.to_owned()).or_default(), Instant::now())
     }
 
     fn closed_until(&self, host: &str) -> Option<Instant> {
-        let mut gates = self.0.lock().expect("nothing panics while it holds the gates");
-        let until = *gates.get(host)?;
-        if until <= Instant::now() {
-            gates.remove(host);
-            return None;
-        }
-        Some(until)
+        self.lock().get(host)?.closed_until.filter(|until| *until > Instant::now())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Gate>> {
+        self.0.lock().expect("nothing panics while it holds the gates")
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue, IF_MATCH, LOCATION, RANGE};
+use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderValue, IF_MATCH, LOCATION, RANGE};
 use reqwest::{Method, StatusCode};
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
@@ -115,7 +115,8 @@ impl StageClient {
         requirement
     }
 
-    /// One try. An address that expired meanwhile (403 on a signed one or behind a redirect) is got anew once.
+    /// One try. An address or a token that expired meanwhile (401 or 403 where there is such, or behind a redirect) is got
+    /// anew once.
     async fn attempt<R: Reader>(
         &self,
         ask: &Ask,
@@ -127,11 +128,11 @@ impl StageClient {
             let (url, is_signed) = self.sign(ask).await?;
             let (result, is_redirected) = self.follow(ask, url, trail).await;
             match result {
-                Err(error)
-                    if error.status() == Some(StatusCode::FORBIDDEN)
-                        && (is_signed || is_redirected)
-                        && !is_renewed =>
-                {
+                Err(error) if !is_renewed && is_refused(&error) => {
+                    let is_forgotten = self.forget_authorization(&ask.url).await;
+                    if !(is_forgotten || is_signed || is_redirected) {
+                        return Err(error);
+                    }
                     is_renewed = true;
                     self.signer().forget(&ask.url);
                 }
@@ -186,7 +187,10 @@ impl StageClient {
         url: &Url,
         trail: &mut Trail,
     ) -> Result<Answer, RequestError> {
-        let request = self.request(ask, method, url)?;
+        let mut request = self.request(ask, method, url)?;
+        if let Some(value) = self.authorization(url).await? {
+            request.headers_mut().insert(AUTHORIZATION, value);
+        }
         let closed = Instant::now();
         self.gates().open(url).await;
         let slept = std::mem::take(&mut trail.slept) + told_sleep(closed.elapsed());
@@ -199,6 +203,14 @@ impl StageClient {
         let error = match timeout_at(account.begun + limit, self.http()?.execute(request)).await {
             Ok(Ok(response)) => {
                 account.status = response.status().as_u16();
+                if matches!(
+                    response.status(),
+                    StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
+                ) {
+                    self.gates().refused(url, account.begun);
+                } else {
+                    self.gates().served(url);
+                }
                 let stall = self.options().stall_timeout;
                 let has_body = *method != Method::HEAD;
                 return Ok(Answer { response, shown, deadline, stall, has_body, account });
@@ -272,6 +284,11 @@ fn value(url: &Url, text: &str) -> Result<HeaderValue, RequestError> {
         url: redacted(url),
         reason: format!("`{}` cannot be sent as a header", text.escape_default()),
     })
+}
+
+/// Whether an answer says that this may not be asked, or no longer.
+fn is_refused(error: &RequestError) -> bool {
+    matches!(error.status(), Some(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN))
 }
 
 fn is_redirect(status: StatusCode) -> bool {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use tokio::time::Instant;
 use url::Url;
 
-use super::access::Sign;
+use super::access::{Sign, Signature, address_for};
 use super::exchange::Ask;
 use super::store::{USED_FOR, is_store};
 use super::{RequestError, StageClient, redacted};
@@ -60,14 +60,17 @@ impl StageClient {
 
     async fn ask_to_sign(&self, sign: &Sign, href: &Url) -> Result<Url, RequestError> {
         let unusable = |reason: &str| RequestError::Unusable { url: redacted(href), reason: reason.into() };
-        let address =
-            sign.address_for(href).map_err(|_| unusable("the address of its `sign` service is wrong"))?;
-        // Boxed because a signing request is itself a request.
-        let document = Box::pin(self.document(&address)).await?;
-        let text = String::from_utf8_lossy(&document.bytes);
-        signed_address(&text).ok_or_else(|| {
-            unusable(&format!("`{}` answers without a signed address (`href`)", redacted(&address)))
-        })
+        let answer = match &sign.by {
+            Signature::Program(program) => program.ask(href).await?,
+            Signature::Service(service) => {
+                let address = address_for(service, href)
+                    .map_err(|_| unusable("the address of its `sign` service is wrong"))?;
+                // Boxed because a signing request is itself a request.
+                let document = Box::pin(self.document(&address)).await?;
+                String::from_utf8_lossy(&document.bytes).into_owned()
+            }
+        };
+        signed_address(&answer).ok_or_else(|| unusable("its `sign` rule gives no signed address (`href`)"))
     }
 }
 

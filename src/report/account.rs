@@ -11,7 +11,7 @@ use super::time_spent::{Spent, time_spent};
 use super::verdict::{Verdict, judge};
 use super::words::clean;
 use crate::events::{OutlineResource, OutlineStage};
-use crate::ids::ResourceName;
+use crate::ids::{ResourceName, StageName};
 
 /// Everything that is told of a run, or of several that are taken together. Times are in seconds, sizes in bytes.
 #[derive(Debug, Serialize)]
@@ -25,6 +25,7 @@ pub struct Report {
     pub(super) stages: Vec<StageReport>,
     pub(super) time: Vec<Spent>,
     pub(super) resources: Vec<ResourceReport>,
+    pub(super) queues: Vec<QueueReport>,
     pub(super) process: ProcessReport,
     pub(super) incidents: IncidentReport,
     pub(super) failures: Vec<FailureReport>,
@@ -109,6 +110,18 @@ pub(super) struct ResourceReport {
     pub(super) waited_for: f64,
 }
 
+/// The queue into a stage.
+#[derive(Debug, Serialize)]
+pub(super) struct QueueReport {
+    pub(super) stage: StageName,
+    pub(super) places: u64,
+    /// Items in it on average.
+    pub(super) depth: f64,
+    /// Parts of the time in which it was not empty, and full: 0 to 1.
+    pub(super) filled: f64,
+    pub(super) full: f64,
+}
+
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct ProcessReport {
@@ -123,6 +136,9 @@ pub(super) struct ProcessReport {
     pub(super) descriptors_granted: u64,
     pub(super) peak_descriptors: u64,
     pub(super) peak_threads: u64,
+    /// Programs and workers at once, and bytes of their resident memory together, at most.
+    pub(super) most_programs: u64,
+    pub(super) peak_programs_resident: u64,
     pub(super) samples: u64,
 }
 
@@ -165,6 +181,7 @@ impl Report {
             stages: digest.outline.stages.iter().map(|stage| StageReport::of(digest, stage)).collect(),
             time: time_spent(digest),
             resources: digest.outline.resources.iter().map(|it| ResourceReport::of(digest, it)).collect(),
+            queues: queues(digest),
             process: ProcessReport::of(digest),
             incidents: IncidentReport {
                 overdrafts: digest.incidents.overdrafts,
@@ -284,9 +301,23 @@ impl ProcessReport {
             descriptors_granted: outline.descriptors_granted.0,
             peak_descriptors: usage.peak_descriptors,
             peak_threads: usage.peak_threads,
+            most_programs: usage.programs.most,
+            peak_programs_resident: usage.programs.peak,
             samples: usage.samples,
         }
     }
+}
+
+fn queues(digest: &Digest) -> Vec<QueueReport> {
+    let usage = &digest.usage;
+    let queues = usage.queues.iter().map(|(stage, queue)| QueueReport {
+        stage: stage.clone(),
+        places: queue.places,
+        depth: per(queue.depth, usage.seconds),
+        filled: usage.share(queue.filled),
+        full: usage.share(queue.full),
+    });
+    queues.collect()
 }
 
 fn failures(digest: &Digest) -> Vec<FailureReport> {

@@ -2,7 +2,7 @@
 //! names after its conventions: base units, `_total` for what only grows.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Write};
+use std::fmt;
 
 use crate::events::{Event, Record, Sample};
 
@@ -222,14 +222,14 @@ struct Exposition(String);
 
 impl Exposition {
     fn head(&mut self, name: &str, kind: &str, help: &str) {
-        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        self.0 += &format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
     }
 
     fn line(&mut self, name: &str, labels: &[(&str, &str)], value: impl fmt::Display) {
         let labels: Vec<String> =
             labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
         let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-        let _ = writeln!(self.0, "{name}{labels} {value}");
+        self.0 += &format!("{name}{labels} {value}\n");
     }
 }
 

@@ -1,7 +1,5 @@
 //! The same pipeline at several sizes of one resource: the table, and where the curve flattens.
 
-use std::fmt::Write;
-
 use serde::Serialize;
 
 use super::digest::Digest;
@@ -10,6 +8,9 @@ use crate::units::{ByteSize, spoken_count};
 
 /// A size is as good as the best when it lets through this part of what the best does.
 const AS_GOOD: f64 = 0.9;
+
+/// The part of the time wanted of the processors that a run waits for on a machine that others use too.
+const DISTURBED: f64 = 0.25;
 
 /// What one run came to.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -21,6 +22,10 @@ pub struct Measured {
     pub peak_resident: u64,
     /// Cores that computed on average.
     pub cores_used: f64,
+    /// Threads that waited for a processor on average.
+    pub starved: f64,
+    /// Cores that the machine grants.
+    pub cores_granted: u64,
     /// GDAL's block cache in bytes for each piece of work at once.
     pub cache_each: u64,
     /// Answers that asked for less.
@@ -38,10 +43,18 @@ impl Measured {
             items_per_second: digest.items.ended() as f64 / seconds,
             peak_resident: digest.peak_resident(),
             cores_used: digest.cpu() / seconds,
+            starved: digest.usage.starved / seconds,
+            cores_granted: digest.outline.cores_granted.0,
             cache_each: (digest.outline.gdal_cache as f64 / cores) as u64,
             throttled: digest.stages.values().map(|figures| figures.requests.throttled()).sum(),
             failed: digest.items.failed,
         }
+    }
+
+    /// Whether it wanted no more cores than there are and had to wait for them all the same: others used them.
+    fn is_disturbed(&self) -> bool {
+        let wanted = self.cores_used + self.starved;
+        wanted <= self.cores_granted as f64 && self.starved > DISTURBED * wanted
     }
 }
 
@@ -132,10 +145,15 @@ impl Sweep {
             ]);
         }
         let mut text = format!("{table}\n");
+        if self.points.iter().flat_map(|point| &point.runs).any(Measured::is_disturbed) {
+            text.push_str(
+                "\nother programs used the machine's cores meanwhile, so that these figures say little: sweep again when it \
+                 is quiet\n",
+            );
+        }
         if let (Some(knee), Some(edit)) = (self.knee(), self.edit()) {
-            let _ = writeln!(
-                text,
-                "\nthe knee is at `{}` = {}: larger ones bring less than 10 % more\nunder `[resources]`: {edit}",
+            text += &format!(
+                "\nthe knee is at `{}` = {}: larger ones bring less than 10 % more\nunder `[resources]`: {edit}\n",
                 self.resource, knee.value
             );
         } else {
@@ -203,27 +221,17 @@ impl<'a> Chart<'a> {
     fn marks(&self, at: usize) -> String {
         let point = &self.sweep.points[at];
         let (x, bottom) = (self.x(at), Self::HEIGHT - Self::EDGE);
-        let mut marks: String = point
-            .runs
-            .iter()
-            .map(|run| {
-                format!(
-                    "<circle cx=\"{x:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"#1f6fb2\"/>\n",
-                    self.y(run.items_per_second)
-                )
-            })
-            .collect();
         let label = escaped(&point.value);
-        let _ = writeln!(
-            marks,
-            "<text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{label}</text>",
-            bottom + 20.0
-        );
+        let mut marks =
+            format!("<text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{label}</text>\n", bottom + 20.0);
+        for run in &point.runs {
+            let y = self.y(run.items_per_second);
+            marks += &format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"#1f6fb2\"/>\n");
+        }
         if self.sweep.knee() == Some(point) {
-            let _ = writeln!(
-                marks,
+            marks += &format!(
                 "<path d=\"M{x:.1},{}V{bottom}\" stroke=\"#c2571a\" stroke-dasharray=\"4 3\"/>\n\
-                 <text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\" fill=\"#c2571a\">knee</text>",
+                 <text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\" fill=\"#c2571a\">knee</text>\n",
                 Self::EDGE,
                 Self::EDGE - 6.0
             );
@@ -241,8 +249,16 @@ mod tests {
     use super::*;
 
     fn run(items_per_second: f64, throttled: u64) -> Measured {
-        let (peak_resident, cores_used, cache_each, failed) = (1 << 28, 1.5, 1 << 26, 0);
-        Measured { items_per_second, peak_resident, cores_used, cache_each, throttled, failed }
+        Measured {
+            items_per_second,
+            peak_resident: 1 << 28,
+            cores_used: 1.5,
+            starved: 0.0,
+            cores_granted: 2,
+            cache_each: 1 << 26,
+            throttled,
+            failed: 0,
+        }
     }
 
     fn sweep(points: &[(u64, &[Measured])]) -> Sweep {
@@ -266,6 +282,17 @@ mod tests {
         assert_eq!(cores.edit().unwrap(), "cores.slots = 2");
         assert!(cores.to_text().contains("the knee is at `cores` = 2"));
         assert!(cores.to_svg().contains(">knee</text>"));
+    }
+
+    #[test]
+    fn figures_of_a_machine_that_others_use_are_told_to_be_such() {
+        let quiet = run(4.0, 0);
+        assert!(!sweep(&[(1, &[quiet])]).to_text().contains("other programs"));
+        let crowded = Measured { cores_used: 0.3, starved: 0.7, ..quiet };
+        assert!(sweep(&[(1, &[crowded])]).to_text().contains("other programs"));
+        // Eight threads on two cores wait for each other.
+        let own = Measured { cores_used: 1.9, starved: 6.0, ..quiet };
+        assert!(!sweep(&[(8, &[own])]).to_text().contains("other programs"));
     }
 
     #[test]

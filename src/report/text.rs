@@ -21,6 +21,7 @@ impl Report {
             self.requests(),
             self.time_spent(),
             self.resources(),
+            self.queues(),
             process(&self.process),
             self.incidents(),
             self.failures(),
@@ -44,12 +45,12 @@ impl Report {
             })
             .collect();
         let items = &self.items;
-        let others: String =
-            [(items.failed, "failed"), (items.skipped, "done before"), (items.cancelled, "cancelled")]
-                .into_iter()
-                .filter(|(count, _)| *count > 0)
-                .map(|(count, what)| format!(", {} {what}", spoken_count(count)))
-                .collect();
+        let others =
+            [(items.failed, "failed"), (items.skipped, "done before"), (items.cancelled, "cancelled")];
+        let others = others.into_iter().filter(|(count, _)| *count > 0);
+        let others: String = others
+            .flat_map(|(count, what)| [", ".to_owned(), spoken_count(count), format!(" {what}")])
+            .collect();
         lines.push(format!(
             "{} of {} items done{others} in {} ({:.1}/s)",
             spoken_count(items.done),
@@ -127,6 +128,21 @@ impl Report {
         let mut table = Table::new(&["resource", "limit", "used", "peak", "at its limit", "waited for"]);
         for resource in &self.resources {
             table.row(resource_row(resource));
+        }
+        table.to_string()
+    }
+
+    fn queues(&self) -> String {
+        let mut table = Table::new(&["queue into", "places", "depth", "not empty", "full"]);
+        for queue in &self.queues {
+            let share = |share: f64| format!("{:.0} %", 100.0 * share);
+            table.row(vec![
+                queue.stage.to_string(),
+                spoken_count(queue.places),
+                trimmed(queue.depth),
+                share(queue.filled),
+                share(queue.full),
+            ]);
         }
         table.to_string()
     }
@@ -254,5 +270,12 @@ fn process(process: &ProcessReport) -> String {
         spoken_count(process.peak_descriptors),
         process.peak_threads
     ));
+    if process.most_programs > 0 {
+        lines.push(format!(
+            "programs and workers: {} at once at most, {} resident together",
+            process.most_programs,
+            ByteSize(process.peak_programs_resident)
+        ));
+    }
     lines.join("\n")
 }

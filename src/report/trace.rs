@@ -59,8 +59,8 @@ impl<W: Write> Trace<W> {
                 Ok(())
             }
             Event::StageFinished { stage, item, .. } => self.end(stage, item, at, "finished"),
-            Event::StageRetried { stage, item, message, .. } => self.end(stage, item, at, message),
-            Event::StageFailed { stage, item, message, .. } => self.end(stage, item, at, message),
+            Event::StageRetried { stage, item, message, .. }
+            | Event::StageFailed { stage, item, message, .. } => self.end(stage, item, at, message),
             Event::StageCancelled { stage, item, .. } => self.end(stage, item, at, "cancelled"),
             Event::Request { stage, item, status, waited, took, bytes, .. } => {
                 let (began, length) = (at - took * 1e6, took * 1e6);

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde::Deserialize;
-use serde_json::Value as Json;
 use tempfile::TempDir;
 
 /// A temporary folder with the data of all cases under `in`.
@@ -120,14 +119,6 @@ fn text(bytes: &[u8]) -> String {
 /// The folder with the cases.
 pub(crate) fn shared() -> PathBuf {
     env::var_os("GISRUN_SHARED").expect("GISRUN_SHARED names the folder that holds `cases`").into()
-}
-
-/// What a case expects, in its own words.
-pub(crate) fn expected(case: &str) -> Json {
-    let text = fs::read_to_string(shared().join("cases/cases.json")).unwrap();
-    let all: Json = serde_json::from_str(&text).unwrap();
-    let cases = all["cases"].as_array().unwrap();
-    cases.iter().find(|one| one["id"] == case).expect("the case is there")["expected"].clone()
 }
 
 /// The files that cases are about.

@@ -12,6 +12,7 @@
 
 mod bench;
 mod copies;
+mod data;
 mod files;
 mod groups;
 mod pixels;

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value as Json, json};
 
-use crate::bench::{Bench, Run, expected};
+use crate::bench::{Bench, Run};
 
 /// Statistics of one file as JSON lines.
 fn statistics(file: &str) -> Bench {
@@ -93,72 +93,6 @@ fn c40_tiles_that_are_not_there_count_as_nodata_or_zero() {
     }
 }
 
-/// The row and column of a window count windows, so that the pixel it begins at is twice of each.
-#[test]
-fn c35_windows_at_the_edge_are_narrow_and_nodata_is_left_out() {
-    let bench = Bench::new(
-        r#"
-[stages]
-files   = { list = { uris = ["in/c35_windows.tif"] } }
-windows = { from = "files", window = { size = 2 } }
-bands   = { from = "windows", read = {} }
-rows    = { from = "bands", stats = { statistics = ["count", "total", "sum", "mean", "min", "max"] } }
-table   = { from = "rows", table = { path = "out/rows.jsonl" } }
-"#,
-    );
-    bench.run().expect_exit(0);
-    let got: Vec<Json> = rows(&bench)
-        .iter()
-        .map(|row| {
-            let (valid, total) = (row["count"].as_u64().unwrap(), row["total"].as_u64().unwrap());
-            json!([
-                [row["row"].as_u64().unwrap() * 2, row["col"].as_u64().unwrap() * 2, valid, total - valid],
-                [row["sum"], row["mean"], row["min"], row["max"]],
-            ])
-        })
-        .collect();
-    let expected = &expected("c35")["windows"];
-    let expected: Vec<Json> = expected
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|window| {
-            json!([
-                [window["row_off"], window["col_off"], window["count"], window["nodata"]],
-                [window["sum"], window["mean"], window["min"], window["max"]],
-            ])
-        })
-        .collect();
-    assert_eq!(got, expected);
-}
-
-#[test]
-fn c24_the_footprint_of_a_pole_has_every_longitude() {
-    let bench = Bench::new(
-        r#"
-[stages]
-files   = { list = { uris = ["in/c24_pole.tif"] } }
-bands   = { from = "files", read = {} }
-encoded = { from = "bands", encode = {} }
-written = { from = "encoded", write = { path = "out/{id}.tif" } }
-index   = { from = "written", table = { path = "out/rows.jsonl" } }
-"#,
-    );
-    bench.run().expect_exit(0);
-    let row = &rows(&bench)[0];
-    let footprint = row["footprint"].as_str().unwrap();
-    let numbers: Vec<f64> =
-        footprint.split(|c: char| !"-.0123456789".contains(c)).filter_map(|part| part.parse().ok()).collect();
-    let of = |axis: usize| numbers.iter().skip(axis).step_by(2).copied();
-    let range = |axis| [of(axis).fold(f64::INFINITY, f64::min), of(axis).fold(f64::NEG_INFINITY, f64::max)];
-    let (east, north) = (range(0), range(1));
-    let expected = expected("c24");
-    for (place, got) in [east[0], north[0], east[1], north[1]].into_iter().enumerate() {
-        let bound = expected["bounds"][place].as_f64().unwrap();
-        assert!((got - bound).abs() <= 0.01, "{footprint}: {got} instead of {bound}");
-    }
-}
-
 /// 5.4 thousand million pixels in windows, in a budget of 256 MiB.
 #[test]
 fn c41_a_huge_raster_is_read_by_windows() {
@@ -182,4 +116,107 @@ table   = { from = "rows", table = { path = "out/rows.jsonl" } }
     check("c41", &bench);
     let Run { peak_resident } = bench.last_run();
     assert!(peak_resident < 512 << 20, "{peak_resident} bytes");
+}
+
+/// The windows of the case as (row, col, count, nodata, sum, mean, min, max), from plain slices of 1 to 25 without 13.
+#[test]
+fn c35_windows_at_the_edge_are_narrow_and_totals_add_up() {
+    let bench = windows_of_two("");
+    bench.run().expect_exit(0);
+    let found: Vec<Json> = rows(&bench)
+        .iter()
+        .map(|row| {
+            let nodata = row["total"].as_u64().unwrap() - row["count"].as_u64().unwrap();
+            let value = |key: &str| row[key].clone();
+            json!([
+                value("row"),
+                value("col"),
+                value("count"),
+                nodata,
+                value("sum"),
+                value("mean"),
+                value("min"),
+                value("max")
+            ])
+        })
+        .collect();
+    let expected = json!([
+        [0, 0, 4, 0, 16.0, 4.0, 1.0, 7.0],
+        [0, 1, 4, 0, 24.0, 6.0, 3.0, 9.0],
+        [0, 2, 2, 0, 15.0, 7.5, 5.0, 10.0],
+        [1, 0, 4, 0, 56.0, 14.0, 11.0, 17.0],
+        [1, 1, 3, 1, 51.0, 17.0, 14.0, 19.0],
+        [1, 2, 2, 0, 35.0, 17.5, 15.0, 20.0],
+        [2, 0, 2, 0, 43.0, 21.5, 21.0, 22.0],
+        [2, 1, 2, 0, 47.0, 23.5, 23.0, 24.0],
+        [2, 2, 1, 0, 25.0, 25.0, 25.0, 25.0],
+    ]);
+    assert_eq!(json!(found), expected);
+
+    let bench = windows_of_two(", per = \"item\"");
+    bench.run().expect_exit(0);
+    let row = &rows(&bench)[0];
+    assert_eq!((&row["count"], &row["total"], &row["sum"]), (&json!(24), &json!(25), &json!(312.0)));
+}
+
+/// Statistics of a raster of 5 × 5 pixels by windows of 2 × 2.
+fn windows_of_two(per: &str) -> Bench {
+    let statistics = r#"["count", "total", "sum", "mean", "min", "max"]"#;
+    Bench::new(&format!(
+        r#"
+[stages]
+files   = {{ list = {{ uris = ["in/c35_windows.tif"] }} }}
+windows = {{ from = "files", window = {{ size = 2 }} }}
+bands   = {{ from = "windows", read = {{}} }}
+rows    = {{ from = "bands", stats = {{ statistics = {statistics}{per} }} }}
+table   = {{ from = "rows", table = {{ path = "out/rows.jsonl" }} }}
+"#
+    ))
+}
+
+/// `per = "item"` needs no windows: it is what a whole raster gives anyway.
+#[test]
+fn whole_rasters_give_their_own_rows_when_asked_for_items() {
+    let bench = statistics("c07_in.tif");
+    bench.run().expect_exit(0);
+    let whole = rows(&bench);
+    let pipeline = fs::read_to_string(bench.path("case.toml")).unwrap();
+    let per_item =
+        pipeline.replace("\"std\"]", "\"std\"], per = \"item\"").replace("rows.jsonl", "items.jsonl");
+    fs::write(bench.path("case.toml"), &per_item).unwrap();
+    bench.run().expect_exit(0);
+    let text = fs::read_to_string(bench.path("out/items.jsonl")).unwrap();
+    assert_eq!(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Json>>(), whole);
+}
+
+/// The corners lie at 76.998816° alone; the box reaches the pole and goes all the way round.
+#[test]
+fn c24_a_footprint_around_the_pole_reaches_it() {
+    let bench = Bench::new(
+        r#"
+[stages]
+files = { list = { uris = ["in/c24_pole.tif"] } }
+bands = { from = "files", read = {} }
+encoded = { from = "bands", encode = {} }
+written = { from = "encoded", write = { path = "out/{id}.tif" } }
+table = { from = "written", table = { path = "out/files.jsonl" } }
+"#,
+    );
+    bench.run().expect_exit(0);
+    let text = fs::read_to_string(bench.path("out/files.jsonl")).unwrap();
+    let row: Json = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let footprint = row["footprint"].as_str().unwrap();
+    let numbers: Vec<f64> = footprint
+        .split(|sign: char| !(sign.is_ascii_digit() || "-.".contains(sign)))
+        .filter_map(|number| number.parse().ok())
+        .collect();
+    let axis = |offset: usize| numbers.iter().skip(offset).step_by(2).copied();
+    let (low, high) = (
+        |values: &mut dyn Iterator<Item = f64>| values.fold(f64::MAX, f64::min),
+        |values: &mut dyn Iterator<Item = f64>| values.fold(f64::MIN, f64::max),
+    );
+    let found = [low(&mut axis(0)), low(&mut axis(1)), high(&mut axis(0)), high(&mut axis(1))];
+    for (found, expected) in found.iter().zip([-180.0, 76.998_815_531_682_67, 180.0, 90.0]) {
+        assert!((found - expected).abs() < 0.01, "{footprint}");
+    }
 }

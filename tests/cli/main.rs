@@ -14,12 +14,15 @@ mod outputs;
 mod rasters;
 mod rates;
 mod record;
+mod reported;
 mod resume;
 mod scene;
 mod secrets;
 mod served;
 #[path = "../support/server.rs"]
 mod server;
+mod shown;
+mod swept;
 mod tabled;
 mod timeouts;
 mod windowed;

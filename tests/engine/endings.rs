@@ -1,5 +1,6 @@
 //! How items and runs end: failures, retries, panics, timeouts, cancellation, too many failures.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -235,21 +236,25 @@ async fn every_start_has_one_end() {
     );
     let outcome = bench.run().await;
     assert_eq!(outcome.done + outcome.failed, 50);
-    let (mut started, mut ended) = (0, 0);
+    // By item and try: begun and not ended, and what the end was.
+    let (mut open, mut retried) = (HashSet::new(), 0);
     for event in bench.events() {
         match event {
-            Event::StageStarted { .. } => started += 1,
-            Event::StageFinished { .. }
-            | Event::StageRetried { .. }
-            | Event::StageFailed { .. }
-            | Event::StageCancelled { .. } => {
-                ended += 1;
+            Event::StageStarted { item, attempt, .. } => assert!(open.insert((item, attempt))),
+            Event::StageRetried { item, attempt, .. } => {
+                retried += 1;
+                assert!(open.remove(&(item, attempt)), "it ended twice");
+            }
+            Event::StageFinished { item, attempt, .. }
+            | Event::StageFailed { item, attempt, .. }
+            | Event::StageCancelled { item, attempt, .. } => {
+                assert!(open.remove(&(item, attempt)), "it ended twice");
             }
             _ => {}
         }
     }
-    assert!(started > 50);
-    assert_eq!(started, ended);
+    assert!(retried > 0);
+    assert_eq!(open.len(), 0, "they never ended");
 }
 
 #[tokio::test(start_paused = true)]

@@ -194,9 +194,7 @@ fn check(case: &Case, bench: &Bench, outcome: &Outcome) {
             Event::StageFinished { .. }
             | Event::StageRetried { .. }
             | Event::StageFailed { .. }
-            | Event::StageCancelled { .. } => {
-                ended += 1;
-            }
+            | Event::StageCancelled { .. } => ended += 1,
             Event::Sample(told) => {
                 for sample in &told.resources {
                     let may_pass = !is_true && sample.name.as_str() == "memory";

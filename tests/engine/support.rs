@@ -340,6 +340,7 @@ impl Bench {
             self.plan.stages[*feeder].to.push(index);
         }
         let mut stage = StagePlan {
+            joining: None,
             name: name.into(),
             op_name: "test".into(),
             op: Arc::new(TestOp { gives, counts, script, held: 0, role }),

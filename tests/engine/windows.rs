@@ -1,8 +1,10 @@
 //! One parent into many windows and back.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use gisrun::contract::Port;
+use gisrun::events::{Event, Sample};
 use gisrun::plan::Limit;
 use tokio::sync::Notify;
 
@@ -118,4 +120,66 @@ async fn a_failed_window_fails_its_parent_once_and_its_siblings_are_dropped() {
         |event| matches!(event, gisrun::events::Event::ItemFailed { item, .. } if item.as_str() == "item-1"),
     );
     assert_eq!(failures.count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_tell_how_many_items_each_stage_sent_on() {
+    let bench = windowed(3, 7).step("work", &["windows"], at_once()).add(
+        "joined",
+        &["work"],
+        Port::Encoded,
+        Role::Join,
+        at_once(),
+        |_| {},
+    );
+    bench.run().await;
+    let sent_on = |stage: &str| -> Vec<(String, u64)> {
+        let events = bench.events().into_iter().filter_map(|event| match event {
+            Event::StageFinished { stage: at, item, outputs, .. } if at.as_str() == stage => {
+                Some((item.to_string(), outputs))
+            }
+            _ => None,
+        });
+        events.collect()
+    };
+    let sum = |stage: &str| sent_on(stage).iter().map(|(_, outputs)| outputs).sum::<u64>();
+    assert_eq!((sum("windows"), sum("work"), sum("joined")), (21, 21, 3));
+    let mut whole: Vec<_> = sent_on("joined").into_iter().filter(|(_, outputs)| *outputs > 0).collect();
+    whole.sort();
+    assert_eq!(
+        whole,
+        [("item-0".into(), 1), ("item-1".into(), 1), ("item-2".into(), 1)],
+        "told as the parents"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn samples_tell_who_holds_what_from_the_beginning_to_the_end() {
+    let gate = Arc::new(Notify::new());
+    let bench = Bench::new(&[("units", Limit::Slots(2))]).unit("units").source("numbers", 3).step(
+        "held",
+        &["numbers"],
+        behind(gate.clone()),
+    );
+    let run = bench.spawn();
+    tokio::time::sleep(Duration::from_mins(15)).await;
+    while !run.is_finished() {
+        gate.notify_waiters();
+        settle().await;
+    }
+    let samples: Vec<Sample> = bench
+        .events()
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::Sample(sample) => Some(sample),
+            _ => None,
+        })
+        .collect();
+    // At the beginning, after ten minutes, and at the end.
+    let used: Vec<f64> = samples.iter().map(|sample| sample.resources[0].used).collect();
+    assert_eq!(used, [0.0, 2.0, 0.0]);
+    let mut holders = samples[1].resources[0].holders.clone();
+    holders.sort();
+    assert_eq!(holders, ["item `item-0` (1)", "item `item-1` (1)"]);
+    assert_eq!((samples[1].resources[0].waiting, samples[1].items), (1, 2));
 }

@@ -50,6 +50,8 @@ pub(crate) struct Traffic {
     /// How far away it plays to be: the time before each answer.
     distance: Duration,
     refuses: Option<fn(&Request) -> bool>,
+    /// With more open at once it refuses.
+    most_served: Option<usize>,
 }
 
 /// What a client asks for.
@@ -117,6 +119,12 @@ impl Server {
         self.state.lock().refuses = Some(which);
     }
 
+    /// From now on requests beyond so many at once are answered 429.
+    #[allow(dead_code, reason = "not every binary has a busy server")]
+    pub(crate) fn refuse_above(&self, most: usize) {
+        self.state.lock().most_served = Some(most);
+    }
+
     /// All waiting answers go, and later ones do not wait.
     pub(crate) fn release(&self) {
         self.state.lock().holds = None;
@@ -177,8 +185,9 @@ impl State {
         if traffic.holds.is_some_and(|holds| holds(&request)) {
             traffic = self.wait_for_release(traffic);
         }
-        let (distance, is_refused) =
-            (traffic.distance, traffic.refuses.is_some_and(|refuses| refuses(&request)));
+        let is_too_many = traffic.most_served.is_some_and(|most| traffic.open > most);
+        let is_refused = is_too_many || traffic.refuses.is_some_and(|refuses| refuses(&request));
+        let distance = traffic.distance;
         drop(traffic);
         if !distance.is_zero() {
             thread::sleep(distance);

@@ -12,7 +12,7 @@ fn metrics_of_a_run() -> String {
         r#"
 [stages]
 files = { glob = { paths = ["in/*.txt"] } }
-held = { from = "files", exec = { command = ["cat", "pipe"], outputs = { kept = ".txt" } } }
+held = { from = "files", exec = { command = ["cp", "pipe", "{output}"], outputs = { kept = ".txt" } } }
 "#,
     );
     std::fs::create_dir(job.path("in")).unwrap();

@@ -7,8 +7,17 @@ use crate::scene::Scene;
 use crate::server::Server;
 use crate::{alone, expect_only, findings};
 
-/// NDVI of so many small scenes that a server 50 ms away gives out.
-fn far_scenes(scenes: usize, resources: &str) -> (Job, Server) {
+/// What is done with each scene.
+const NDVI: &str = r#"
+bands = { from = "fetched", read = { bands = { red = 1, nir = 2 } } }
+ndvi = { from = "bands", calc = { bands = { ndvi = "(nir - red) / (nir + red)" }, dtype = "float32" } }
+encoded = { from = "ndvi", encode = { format = "cog" } }
+written = { from = "encoded", write = { path = "out/{id}.tif" } }
+"#;
+const COPY: &str = r#"written = { from = "fetched", write = { path = "out/{id}.tif" } }"#;
+
+/// So many small scenes that a server 50 ms away gives out.
+fn far_scenes(scenes: usize, resources: &str, work: &str) -> (Job, Server) {
     let job = Job::new("");
     for number in 0..scenes {
         Scene::meadow_of(64).write(&job.path(&format!("served/s{number:03}.tif")));
@@ -24,10 +33,7 @@ fn far_scenes(scenes: usize, resources: &str) -> (Job, Server) {
 [stages]
 scenes = {{ list = {{ uris = [{list}] }} }}
 fetched = {{ from = "scenes", fetch = {{}} }}
-bands = {{ from = "fetched", read = {{ bands = {{ red = 1, nir = 2 }} }} }}
-ndvi = {{ from = "bands", calc = {{ bands = {{ ndvi = "(nir - red) / (nir + red)" }}, dtype = "float32" }} }}
-encoded = {{ from = "ndvi", encode = {{ format = "cog" }} }}
-written = {{ from = "encoded", write = {{ path = "out/{{id}}.tif" }} }}
+{work}
 "#
     ));
     (job, server)
@@ -36,7 +42,7 @@ written = {{ from = "encoded", write = {{ path = "out/{{id}}.tif" }} }}
 #[test]
 fn two_connections_to_a_far_server_are_the_bottleneck() {
     let _alone = alone();
-    let (job, _server) = far_scenes(120, "connections.slots = 2");
+    let (job, _server) = far_scenes(120, "connections.slots = 2", NDVI);
     job.run().expect_exit(0);
     let finding = expect_only(&job, "job.toml", "pinned", "connections");
     assert!(finding["gain"].as_f64().unwrap() > 1.25, "{finding:#}");
@@ -46,7 +52,7 @@ fn two_connections_to_a_far_server_are_the_bottleneck() {
 #[test]
 fn a_server_that_asks_for_less_throttles() {
     let _alone = alone();
-    let (job, server) = far_scenes(60, "connections.slots = 4");
+    let (job, server) = far_scenes(60, "connections.slots = 4", NDVI);
     server.refuse(|request| request.nth == 1 && request.path.ends_with("0.tif"));
     job.run().expect_exit(0);
     let finding = expect_only(&job, "job.toml", "throttled", "fetched");
@@ -56,7 +62,7 @@ fn a_server_that_asks_for_less_throttles() {
 #[test]
 fn a_budget_for_one_item_at_a_time_is_the_bottleneck() {
     let _alone = alone();
-    let (job, _server) = far_scenes(60, "memory.bytes = \"8 MiB\"");
+    let (job, _server) = far_scenes(60, "memory.bytes = \"8 MiB\"", NDVI);
     job.run().expect_exit(0);
     expect_only(&job, "job.toml", "memory-bound", "memory");
 }
@@ -82,4 +88,19 @@ written = { from = "encoded", write = { path = "out/{id}.tif" } }
     job.run().expect_exit(0);
     let (found, report) = findings(&job, "job.toml");
     assert_eq!(found, [], "{report:#}");
+}
+
+#[test]
+fn a_sweep_of_connections_ends_where_the_service_throttles() {
+    let _alone = alone();
+    let (job, server) = far_scenes(60, "", COPY);
+    server.refuse_above(4);
+    let arguments =
+        ["sweep", "job.toml", "--resource", "connections", "--values", "1..64", "--format", "json"];
+    let told = job.gisrun(&arguments).expect_exit(0).stdout;
+    let sweep: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let sizes: Vec<_> =
+        sweep["points"].as_array().unwrap().iter().map(|point| point["value"].as_str().unwrap()).collect();
+    assert_eq!(sizes, ["1", "2", "4", "8"], "{sweep:#}");
+    assert_eq!((&sweep["knee"], &sweep["edit"]), (&"4".into(), &"connections.slots = 4".into()), "{sweep:#}");
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::config::{Isolation, MaxFailures, OnError};
 use crate::contract::Take;
-use crate::plan::{MemoryDemand, Plan, ResourcePlan, StagePlan};
+use crate::plan::{MemoryDemand, Oversize, Plan, ResourcePlan, StagePlan};
 use crate::units::{ByteSize, TimeSpan};
 
 /// The plan without its items, for which the caller adds a section.
@@ -24,6 +24,10 @@ pub fn render(plan: &Plan) -> String {
             .collect::<Vec<_>>(),
     );
     section(&mut text, "memory", &memory(plan));
+    let oversize: Vec<_> = plan.entrances().filter_map(|entrance| oversize(plan, entrance)).collect();
+    if !oversize.is_empty() {
+        section(&mut text, "items too large for memory", &oversize);
+    }
     section(&mut text, "run", &run(plan));
     text
 }
@@ -109,6 +113,21 @@ fn memory(plan: &Plan) -> Vec<Vec<String>> {
     let granted = format!("{} [{}]", ByteSize(total.granted.value), total.granted.source);
     let sum = row(["total", &ByteSize(total.total).to_string(), &format!("{share:.0}% of {granted}")]);
     parts.chain([sum]).collect()
+}
+
+/// What becomes of items too large for memory that enter here; `None` where no raster follows.
+fn oversize(plan: &Plan, entrance: usize) -> Option<Vec<String>> {
+    let name = |stage: usize| plan.stages[stage].name.as_str();
+    let what = match plan.oversize(entrance) {
+        _ if !plan.makes_rasters(entrance) => return None,
+        Oversize::Cut(joins) => {
+            let joins: Vec<&str> = joins.into_iter().map(name).collect();
+            format!("are cut into windows, which {} joins", joins.join(" and "))
+        }
+        Oversize::NeedsWhole(stage) => format!("are refused: {} needs them whole", name(stage)),
+        Oversize::IsWindow(cutter) => format!("are refused: {} makes the windows", name(cutter)),
+    };
+    Some(row([name(entrance), &what]))
 }
 
 fn run(plan: &Plan) -> Vec<Vec<String>> {

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::mirror::Mirror;
+use super::mirror::{Mirror, resolved};
 use crate::cli::SweepRequest;
 use crate::cli::planned::Planned;
 use crate::events::read_records;
@@ -34,12 +34,7 @@ impl<'a> Trials<'a> {
             .map_err(|error| format!("cannot read `{}`: {error}", request.pipeline.display()))?;
         let folder = pipeline.parent().unwrap_or(Path::new("/")).to_owned();
         let mut fresh = output_folders(plan, &folder)?;
-        if planned.written.run.ledger.as_ref().is_some_and(|ledger| ledger.value.is_absolute()) {
-            return Err("`[run] ledger` is absolute, so that every trial would find what the last one did; make it relative to \
-                        the pipeline's folder"
-                .into());
-        }
-        fresh.extend(plan.run.ledger.parent().map(Path::to_owned));
+        fresh.extend(state(planned, &pipeline, &folder)?);
         let root = plan.run.ledger.with_extension("sweep");
         Ok(Self { request, program, pipeline, root, fresh })
     }
@@ -85,6 +80,37 @@ fn measured(record: &Path) -> Result<Measured, String> {
         digest.add(&record.map_err(|error| fail(&error))?);
     }
     Ok(Measured::of(&digest))
+}
+
+/// The ledger, the record and the scratch folder of the pipeline's own runs, which no trial may see.
+fn state(planned: &Planned, pipeline: &Path, folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let (plan, run) = (&planned.plan, &planned.written.run);
+    for (key, place) in [("ledger", &run.ledger), ("scratch", &run.scratch)] {
+        if place.as_ref().is_some_and(|place| place.value.is_absolute()) {
+            return Err(format!(
+                "`[run] {key}` is absolute, so that trials would share it with each other and with real runs; make it \
+                 relative to the pipeline's folder"
+            ));
+        }
+    }
+    // The folder as it really is, where links lead to it.
+    let real =
+        |path: &Path| path.strip_prefix(&plan.folder).map_or(path.to_owned(), |rest| folder.join(rest));
+    let (ledger, scratch) = (real(&plan.run.ledger), real(&plan.run.scratch));
+    let beside = ledger.parent().unwrap_or(folder).to_owned();
+    let mut state = vec![scratch];
+    if resolved(&beside) != folder {
+        state.push(beside);
+        return Ok(state);
+    }
+    // Files that are named after the ledger; in a folder of its own that is all.
+    let own = ledger.file_stem().map(|stem| format!("{}.", stem.to_string_lossy())).unwrap_or_default();
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_own = |path: &PathBuf| {
+        path != pipeline && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&own))
+    };
+    state.extend(entries.filter(is_own));
+    Ok(state)
 }
 
 /// The folders that outputs go to: of each template, what stands before its first name.

@@ -105,7 +105,7 @@ fn sample_fields(form: &Form) -> Vec<Field> {
     let color_map = metadata::color_map(form);
     let (photometric, colors) = match &color_map {
         Some(_) => (3, 1),
-        None if bands == 3 && form.data_type == DataType::Uint8 => (2, 3),
+        None if is_rgb(form) => (2, 3),
         None => (1, 1),
     };
     let mut fields = vec![
@@ -116,7 +116,8 @@ fn sample_fields(form: &Form) -> Vec<Field> {
         (339, Value::Short(vec![sample_format(form.data_type); bands])),
     ];
     if bands > colors {
-        fields.push((338, Value::Short(vec![0; bands - colors])));
+        let extra = form.bands[colors..].iter().map(|(band, _)| if band.is_alpha { 2 } else { 0 });
+        fields.push((338, Value::Short(extra.collect())));
     }
     if let Some(colors) = color_map {
         fields.push((320, Value::Short(colors)));
@@ -127,6 +128,15 @@ fn sample_fields(form: &Form) -> Vec<Field> {
         Prediction::FloatingPoint => fields.push((317, Value::Short(vec![3]))),
     }
     fields
+}
+
+/// Whether there are three bands of bytes beside an alpha band.
+fn is_rgb(form: &Form) -> bool {
+    let is_alpha = |band: usize| form.bands.get(band).is_none_or(|(band, _)| band.is_alpha);
+    form.data_type == DataType::Uint8
+        && matches!(form.bands.len(), 3 | 4)
+        && !(0..3).any(is_alpha)
+        && is_alpha(3)
 }
 
 /// 1 unsigned, 2 signed, 3 floating point.

@@ -12,19 +12,20 @@ use super::{Block, Part, TiffError};
 use crate::raster::{Band, Member, Validity};
 
 /// Bands of one type that hold a part of an image.
-pub(super) struct Source<'a, T> {
-    bands: Vec<&'a Band>,
+pub(super) struct Source<T> {
+    bands: Vec<Band>,
     missing: Missing<T>,
     /// Where the bands' first pixel lies in the image, for messages.
     origin: (u64, u64),
     masks_differ: bool,
 }
 
-impl<'a, T: Sample> Source<'a, T> {
-    /// The bands of a member that the form writes.
-    pub(super) fn new(form: &Form, member: &'a Member, missing: Missing<T>) -> Self {
-        let bands: Vec<&Band> = form.chosen.iter().map(|at| &member.bands[*at]).collect();
-        let masks_differ = missing.has_mask() && bands.iter().any(|band| !share_mask(bands[0], band));
+impl<T: Sample> Source<T> {
+    /// The bands of a member that the form writes; they share their pixels with it.
+    pub(super) fn new(form: &Form, member: &Member, missing: Missing<T>) -> Self {
+        let mut bands: Vec<Band> = form.chosen.iter().map(|at| member.bands[*at].clone()).collect();
+        let_alpha_miss_what_others_miss(&mut bands);
+        let masks_differ = missing.has_mask() && bands.iter().any(|band| !share_mask(&bands[0], band));
         Self { bands, missing, origin: (member.window.col, member.window.row), masks_differ }
     }
 
@@ -106,6 +107,15 @@ impl<'a, T: Sample> Source<'a, T> {
                 row: self.origin.1 + row as u64,
             }),
         }
+    }
+}
+
+/// Where a pixel is transparent its other bands are missing, so one mask is right for all.
+fn let_alpha_miss_what_others_miss(bands: &mut [Band]) {
+    let Some(other) = bands.iter().find(|band| !band.description.is_alpha) else { return };
+    let validity = other.validity.clone();
+    for alpha in bands.iter_mut().filter(|band| band.description.is_alpha) {
+        alpha.validity = validity.clone();
     }
 }
 

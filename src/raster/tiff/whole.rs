@@ -46,7 +46,7 @@ pub fn encode(
 struct Whole<'a, T> {
     form: &'a Form,
     missing: Missing<T>,
-    source: Source<'a, T>,
+    source: Source<T>,
     /// Raw overviews, largest first; the last is dropped when it is encoded.
     overviews: Vec<Block<T>>,
 }
@@ -58,7 +58,7 @@ struct Output {
 }
 
 impl<'a, T: Sample> Whole<'a, T> {
-    fn new(form: &'a Form, member: &'a Member) -> Result<Self, TiffError> {
+    fn new(form: &'a Form, member: &Member) -> Result<Self, TiffError> {
         let missing = form.missing();
         let mut whole =
             Self { form, missing, source: Source::new(form, member, missing), overviews: Vec::new() };

@@ -6,8 +6,11 @@ use crate::raster::{Crs, Transformer, crs};
 /// Web and world Mercator end here; the poles lie at infinity.
 const MERCATOR_LATITUDE: f64 = 85.06;
 
-/// Steps along each side of an image, and across its interior.
+/// Steps along each side of an image.
 const STEPS: usize = 64;
+
+/// Steps along each side of an image between places of its interior.
+const INSIDE: usize = 20;
 
 /// What an image covers in another system.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +21,8 @@ pub struct Footprint {
     pub crosses_antimeridian: bool,
     /// Whether a part beyond ±85.06° was left out, because the system cannot show it.
     pub is_cut: bool,
+    /// Whether parts of the image have no place in the system: it shows the Earth to its horizon and the sky around it.
+    pub has_horizon: bool,
 }
 
 impl Footprint {
@@ -32,14 +37,19 @@ impl Footprint {
         for points in [&mut ring, &mut interior] {
             is_cut |= to_system(points, &image.crs, crs)?;
         }
-        let bounds = if crs::is_geographic(crs) {
+        let horizon = horizon(image, crs, &interior)?;
+        let has_horizon = !horizon.is_empty();
+        interior.extend(horizon);
+        let bounds = if crs::is_geographic(crs) && has_horizon {
+            bounds_to_horizon(image, crs, &ring, &interior)?
+        } else if crs::is_geographic(crs) {
             geographic_bounds(image, crs, &ring, &interior)?
         } else {
             box_of(ring.iter().chain(&interior)).map(|bounds| (bounds, false))
         };
         let (bounds, crosses_antimeridian) =
             bounds.ok_or_else(|| WarpError::Nowhere { crs: crs::describe(crs) })?;
-        Ok(Self { bounds, crosses_antimeridian, is_cut })
+        Ok(Self { bounds, crosses_antimeridian, is_cut, has_horizon })
     }
 }
 
@@ -84,6 +94,70 @@ fn geographic_bounds(
     let (west, east) =
         if crs::is_geographic(&image.crs) { (west, east) } else { (west - shift, east - shift) };
     Ok(Some(([west, south, east, north], east > 180.0 + 1e-9)))
+}
+
+/// Bounds in longitude and latitude of an image that shows the Earth to its horizon, and whether they pass 180°.
+///
+/// Its edge may lie in the sky, so that longitudes are counted from the place in its middle.
+fn bounds_to_horizon(
+    image: &SourceImage,
+    crs: &Crs,
+    ring: &[(f64, f64)],
+    interior: &[(f64, f64)],
+) -> Result<Option<([f64; 4], bool)>, WarpError> {
+    let points: Vec<(f64, f64)> = ring.iter().chain(interior).copied().filter(is_finite).collect();
+    let Some([west, south, east, north]) = box_of(&points) else { return Ok(None) };
+    let (with_south, with_north) = poles_inside(image, crs)?;
+    if with_south || with_north {
+        let (south, north) = (if with_south { -90.0 } else { south }, if with_north { 90.0 } else { north });
+        return Ok(Some(([-180.0, south, 180.0, north], false)));
+    }
+    let finite: Vec<&(f64, f64)> = interior.iter().filter(|point| is_finite(point)).collect();
+    let middle = finite.get(finite.len() / 2).map_or((west + east) / 2.0, |point| point.0);
+    let near = |x: f64| x + 360.0 * ((middle - x) / 360.0).round();
+    let (west, east) = points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(west, east), (x, _)| {
+        (west.min(near(*x)), east.max(near(*x)))
+    });
+    let shift = 360.0 * ((west + 180.0) / 360.0).floor();
+    let (west, east) = (west - shift, east - shift);
+    Ok(Some(([west, south, east, north], east > 180.0)))
+}
+
+/// Places on the horizon, where lines through the interior leave the Earth; none where the whole image has a place in
+/// the system. `interior` are the transformed places of [`interior`].
+fn horizon(image: &SourceImage, crs: &Crs, transformed: &[(f64, f64)]) -> Result<Vec<(f64, f64)>, WarpError> {
+    /// Halvings of the way between two places of the interior: to a 80,000th of the image.
+    const HALVINGS: usize = 12;
+    let places = interior();
+    let across = |index: usize| (index % (INSIDE + 1) < INSIDE).then_some(index + 1);
+    let down = |index: usize| (index + INSIDE + 1 < places.len()).then_some(index + INSIDE + 1);
+    let neighbours = (0..places.len())
+        .flat_map(|index| [across(index), down(index)].into_iter().flatten().map(move |next| (index, next)));
+    // The way from a place on the Earth to one in the sky.
+    let mut ways: Vec<[(f64, f64); 2]> = neighbours
+        .filter_map(|(one, other)| match (is_finite(&transformed[one]), is_finite(&transformed[other])) {
+            (true, false) => Some([places[one], places[other]]),
+            (false, true) => Some([places[other], places[one]]),
+            _ => None,
+        })
+        .collect();
+    for _ in 0..HALVINGS {
+        let middle = |[earth, sky]: &[(f64, f64); 2]| ((earth.0 + sky.0) / 2.0, (earth.1 + sky.1) / 2.0);
+        let middles: Vec<(f64, f64)> = ways.iter().map(middle).collect();
+        let mut points = image_points(image, &middles)?;
+        to_system(&mut points, &image.crs, crs)?;
+        for ((way, middle), point) in ways.iter_mut().zip(middles).zip(points) {
+            way[usize::from(!is_finite(&point))] = middle;
+        }
+    }
+    let earth: Vec<(f64, f64)> = ways.into_iter().map(|[earth, _]| earth).collect();
+    let mut points = image_points(image, &earth)?;
+    to_system(&mut points, &image.crs, crs)?;
+    Ok(points)
+}
+
+fn is_finite((x, y): &(f64, f64)) -> bool {
+    x.is_finite() && y.is_finite()
 }
 
 /// Finite points with longitudes that go on beyond ±180 instead of jumping.
@@ -139,7 +213,6 @@ fn edge() -> Vec<(f64, f64)> {
 
 /// Evenly over the unit square.
 pub(super) fn interior() -> Vec<(f64, f64)> {
-    const INSIDE: usize = 20;
     let at = |step: usize| step as f64 / INSIDE as f64;
     (0..=INSIDE).flat_map(|row| (0..=INSIDE).map(move |col| (at(col), at(row)))).collect()
 }
@@ -176,6 +249,16 @@ mod tests {
         let found = footprint("EPSG:32660", [5e5, 1e4, 0.0, 1e5, 0.0, -1e4], (50, 10), "EPSG:4326");
         assert_near(found.bounds, [177.0, 0.0, 181.49, 0.905], 0.01);
         assert!(found.crosses_antimeridian);
+    }
+
+    /// A geostationary satellite above 140.7° east sees 81.3° of arc each way (acos(6378 / 42164)), less at the poles of
+    /// the flattened Earth.
+    #[test]
+    fn a_full_disk_reaches_its_horizon() {
+        let disk = "+proj=geos +h=35785831 +lon_0=140.7 +sweep=y +datum=WGS84";
+        let found = footprint(disk, [-5.5e6, 1e4, 0.0, 5.5e6, 0.0, -1e4], (1100, 1100), "EPSG:4326");
+        assert_near(found.bounds, [140.7 - 81.3, -81.1, 140.7 + 81.3, 81.1], 0.3);
+        assert!(found.crosses_antimeridian && found.has_horizon);
     }
 
     #[test]

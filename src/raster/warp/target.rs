@@ -137,14 +137,14 @@ impl Suggestion {
         })
     }
 
-    /// GDAL's suggestion, except where it fails: at the poles of Mercator, across 180°, for control points.
+    /// GDAL's suggestion, except where it fails: at the poles of Mercator, across 180°, at horizons, for control points.
     fn of(image: &SourceImage, crs: &Crs) -> Result<Self, WarpError> {
         let footprint = Footprint::of(image, crs)?;
         if footprint.is_cut {
             return Ok(Self { extent: footprint.bounds, resolution: finest_pixel(image, crs)? });
         }
         let gdal = match image.geotransform() {
-            Some(geotransform) if !footprint.crosses_antimeridian => {
+            Some(geotransform) if !footprint.crosses_antimeridian && !footprint.has_horizon => {
                 let reference = crs::spatial_reference(&image.crs);
                 reference.and_then(|from| ffi::suggested_grid(image.size, geotransform, &from, crs.wkt()))
             }

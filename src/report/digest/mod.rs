@@ -124,7 +124,7 @@ impl Digest {
                 self.causes.add(stage, item, message);
             }
             Event::Sample(sample) => {
-                let moment = Moment { at, is_listing: self.open_sources > 0, ended: self.items.ended() };
+                let moment = Moment { at, is_listing: self.open_sources > 0, ended: self.pieces() };
                 self.usage.add(sample, &moment, &self.outline);
             }
             Event::LimitChanged { resource, to, .. } => drop(self.limits.insert(resource.clone(), *to)),
@@ -235,6 +235,12 @@ impl Digest {
         self.end.map_or(span, |end| end.seconds.max(span))
     }
 
+    /// Pieces of work that came to their end: items, or where one item is cut into windows, these.
+    pub(crate) fn pieces(&self) -> u64 {
+        let most = self.stages.values().map(|figures| figures.finished).max();
+        self.items.ended().max(most.unwrap_or(0))
+    }
+
     /// Seconds of processor time.
     pub(crate) fn cpu(&self) -> f64 {
         self.end.map_or(0.0, |end| end.cpu).max(self.usage.cpu)
@@ -270,6 +276,7 @@ impl Digest {
         self.incidents.overdrafts += other.incidents.overdrafts;
         self.incidents.overdrawn += other.incidents.overdrawn;
         self.incidents.stalls += other.incidents.stalls;
+        self.limits.extend(other.limits.clone());
         self.end = match (self.end, other.end) {
             (Some(one), Some(another)) => Some(one.with(another)),
             (one, another) => one.or(another),

@@ -43,12 +43,9 @@ impl PerSecond {
         self.most
     }
 
-    /// How many a second between the first and the last; 0 where there is no such time.
+    /// How many a second from the first to the last; what is over in less than a second counts for one.
     pub(crate) fn mean(&self) -> f64 {
-        match self.span {
-            Some((first, last)) if last > first => (self.count - 1) as f64 / (last - first),
-            _ => 0.0,
-        }
+        self.span.map_or(0.0, |(first, last)| self.count as f64 / (last - first).max(1.0))
     }
 }
 
@@ -59,16 +56,19 @@ mod tests {
     #[test]
     fn the_busiest_second_and_the_mean_are_told() {
         let mut starts = PerSecond::default();
-        for at in [10.1, 10.2, 10.9, 11.0, 12.1] {
+        for at in [10.0, 10.25, 10.75, 11.0, 12.0] {
             starts.add(at);
         }
-        assert_eq!((starts.count(), starts.most(), starts.mean()), (5, 3, 2.0));
+        assert_eq!((starts.count(), starts.most(), starts.mean()), (5, 3, 2.5));
     }
 
     #[test]
-    fn one_moment_has_no_rate() {
+    fn what_happens_at_once_is_counted_for_a_second() {
         let mut starts = PerSecond::default();
-        starts.add(3.0);
-        assert_eq!((starts.most(), starts.mean()), (1, 0.0));
+        assert_eq!((starts.most(), starts.mean()), (0, 0.0));
+        for _ in 0..16 {
+            starts.add(3.0);
+        }
+        assert_eq!((starts.most(), starts.mean()), (16, 16.0));
     }
 }

@@ -81,7 +81,7 @@ pub(crate) struct ProgramsUsage {
 pub(super) struct Moment {
     pub(super) at: f64,
     pub(super) is_listing: bool,
-    /// Items that have ended.
+    /// Pieces of work that have ended.
     pub(super) ended: u64,
 }
 
@@ -147,6 +147,17 @@ impl Usage {
         for (name, usage) in &other.resources {
             self.resources.entry(name.clone()).or_default().merge(usage);
         }
+        for (name, usage) in &other.queues {
+            self.queues.entry(name.clone()).or_default().merge(usage);
+        }
+        if other.fullest.items > self.fullest.items {
+            self.fullest = other.fullest;
+            self.resident_at_first = other.resident_at_first;
+        }
+        let (mine, theirs) = (&mut self.programs, &other.programs);
+        mine.most = mine.most.max(theirs.most);
+        mine.peak = mine.peak.max(theirs.peak);
+        mine.largest = mine.largest.max(theirs.largest);
     }
 
     /// This part of the time, 0 to 1.
@@ -174,6 +185,15 @@ impl ResourceUsage {
         self.waited_for += other.waited_for;
         self.binding += other.binding;
         self.limit = other.limit;
+    }
+}
+
+impl QueueUsage {
+    fn merge(&mut self, other: &Self) {
+        self.depth += other.depth;
+        self.filled += other.filled;
+        self.full += other.full;
+        self.places = other.places;
     }
 }
 

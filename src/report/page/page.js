@@ -123,6 +123,9 @@ function stages() {
     put('stages', element('div', { class: 'strip' }, named, svg,
       element('em', {}, `${count(stage['most-at-once'])} of ${count(stage.parallelism)}`)));
   }
+  const axis = element('span', { class: 'axis' });
+  axis.append(element('i', {}, '0'), element('i', {}, time(timeline.step * timeline.steps / 2)), element('i', {}, time(timeline.step * timeline.steps)));
+  put('stages', element('div', { class: 'strip' }, element('span'), axis, element('em')));
   for (const mark of timeline.marks)
     put('stages', element('p', { class: 'hint' }, `after ${time(mark.at)}: ${mark.what}`));
 }

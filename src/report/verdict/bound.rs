@@ -27,7 +27,7 @@ impl Bounds {
     /// Of counts that are held while something works on them, and rates. What an item holds all its way, and memory,
     /// are held the longer the more everything waits, so that they say nothing of a faster run.
     pub(super) fn of(digest: &Digest) -> Self {
-        let (items, seconds) = (digest.items.ended() as f64, digest.usage.seconds);
+        let (items, seconds) = (digest.pieces() as f64, digest.usage.seconds);
         let throughput = if seconds > 0.0 { items / seconds } else { 0.0 };
         let declared = digest.outline.resources.iter().filter(|it| is_bound(digest, it)).map(|resource| {
             let limit = limit(digest, resource);

@@ -23,7 +23,7 @@ use bound::Bounds;
 const MOSTLY: f64 = 0.6;
 /// The fewest samples, and seconds under way, that say anything.
 const FEWEST_SAMPLES: u64 = 4;
-/// The fewest items that say anything.
+/// The fewest items, or windows of them, that say anything.
 const FEWEST_ITEMS: u64 = 8;
 
 /// What is found.
@@ -75,10 +75,10 @@ pub struct Verdict {
 
 /// Judges a run.
 pub(super) fn judge(digest: &Digest) -> Verdict {
-    if digest.usage.samples < FEWEST_SAMPLES || digest.items.ended() < FEWEST_ITEMS {
+    if digest.usage.samples < FEWEST_SAMPLES || digest.pieces() < FEWEST_ITEMS {
         let says = format!(
             "too little to judge: {} items in {} samples, expected at least {FEWEST_ITEMS} in {FEWEST_SAMPLES}",
-            digest.items.ended(),
+            digest.pieces(),
             digest.usage.samples
         );
         return Verdict { judged: false, findings: Vec::new(), says };

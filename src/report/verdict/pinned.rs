@@ -29,7 +29,7 @@ pub(super) fn find(digest: &Digest, bounds: &Bounds) -> Option<Finding> {
         kind: Kind::Pinned,
         subject: resource.name.to_string(),
         says: format!("`{}` is the bottleneck: it is at its limit while others idle", resource.name),
-        because: because(digest, resource, used, words),
+        because: because(digest, resource, used, &words),
         advice: advice(digest, resource),
         gain,
     })
@@ -62,7 +62,7 @@ fn gain(
     }
 }
 
-fn because(digest: &Digest, resource: &OutlineResource, used: &ResourceUsage, gain: String) -> Vec<String> {
+fn because(digest: &Digest, resource: &OutlineResource, used: &ResourceUsage, gain: &str) -> Vec<String> {
     let usage = &digest.usage;
     let shown = crate::report::words::limit(resource, limit(digest, resource));
     let mut because = vec![format!(
@@ -101,9 +101,11 @@ fn advice(digest: &Digest, resource: &OutlineResource) -> String {
         }
         _ if name.as_str() == CORES => "write `cores.slots = \"cores\"`, or shard the run".to_owned(),
         _ => format!(
-            "raise it, for instance `{name}.slots = {}`, or find its bound with `gisrun sweep {} --resource {name}`",
+            "raise it, for instance `{name}.slots = {}`, or find its bound: `gisrun sweep {} --resource {name} --values {}..{}`",
             (limit * 2.0) as u64,
-            digest.identity.pipeline
+            crate::report::words::quoted(&digest.identity.pipeline),
+            limit as u64,
+            (limit * 16.0) as u64
         ),
     }
 }

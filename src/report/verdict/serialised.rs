@@ -108,7 +108,7 @@ fn takes(stage: &OutlineStage, resource: &str) -> bool {
 }
 
 /// The stage of this kind in which most time is spent.
-fn busiest<'a>(digest: &'a Digest, is_such: impl Fn(&OutlineStage) -> bool) -> Option<&'a OutlineStage> {
+fn busiest(digest: &Digest, is_such: impl Fn(&OutlineStage) -> bool) -> Option<&OutlineStage> {
     let seconds =
         |stage: &OutlineStage| digest.stages.get(&stage.name).map_or(0.0, |figures| figures.work.sum());
     let such = digest.outline.stages.iter().filter(|stage| is_such(stage));
