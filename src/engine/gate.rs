@@ -131,7 +131,8 @@ pub(crate) async fn take_unit(shared: &Arc<Shared>, parcel: &Parcel) -> bool {
     if journey.is_admitted() {
         return true;
     }
-    if let Some(reason) = shared.recall(parcel) {
+    let recalled = if shared.recalls_listed { None } else { shared.recall(parcel) };
+    if let Some(reason) = recalled {
         journey.end(Ending::Skipped(reason));
         return false;
     }

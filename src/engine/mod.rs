@@ -36,6 +36,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::contract::Kind;
 use crate::events::Emitter;
 use crate::ids::ResourceName;
 use crate::plan::{Plan, StagePlan};
@@ -134,6 +135,7 @@ fn share(plan: &Arc<Plan>, services: &Services) -> Arc<Shared> {
         scratch: budget("scratch"),
         unit: pools.unit(plan),
         manifests: fingerprint::Manifests::of_plan(plan),
+        recalls_listed: !plan.stages.iter().any(|stage| matches!(stage.op.clone().kind(), Kind::Regroup(_))),
         cut_plan: cut::plan_of_windows(plan),
         plan: plan.clone(),
         pools,

@@ -41,6 +41,8 @@ pub(crate) struct Shared {
     pub(crate) tally: Arc<Tally>,
     /// What an item of this pipeline is fingerprinted with beside its identity.
     pub(crate) manifests: Manifests,
+    /// Whether the items that sources list are those that are done or not; members of groups are not.
+    pub(crate) recalls_listed: bool,
 }
 
 impl Shared {

@@ -23,6 +23,9 @@ use crate::engine::{contexts, gate, headers};
 use crate::events::{Event, FailureClass};
 use crate::resources::Slots;
 
+/// So many items that are done are passed over before others have their turn on this thread.
+const SKIPPED_AT_ONCE: u64 = 64;
+
 /// Runs a source until its list ends or admission stops. A place is held before the next item is asked for.
 pub(crate) async fn list(shared: Arc<Shared>, stage: usize, source: Arc<dyn Source>, outlets: Outlets) {
     let plan = &shared.plan.stages[stage];
@@ -34,7 +37,7 @@ pub(crate) async fn list(shared: Arc<Shared>, stage: usize, source: Arc<dyn Sour
     };
     let mut items = source.list(context);
     let mut seen = Seen::default();
-    let mut listed = 0;
+    let (mut listed, mut skipped) = (0, 0);
     loop {
         let next = tokio::select! {
             biased;
@@ -46,7 +49,15 @@ pub(crate) async fn list(shared: Arc<Shared>, stage: usize, source: Arc<dyn Sour
             Some((Ok(item), places)) => {
                 listed += 1;
                 shared.emitter.emit(|| Event::ItemListed { stage: plan.name.clone(), item: item.id.clone() });
-                seen.begin(&shared, stage, item, places);
+                let parcel = seen.begin(&shared, stage, item);
+                if let Some(parcel) = parcel.and_then(|parcel| not_done(&shared, parcel)) {
+                    places.send(&parcel);
+                } else {
+                    skipped += 1;
+                    if skipped % SKIPPED_AT_ONCE == 0 {
+                        tokio::task::yield_now().await;
+                    }
+                }
             }
             Some((Err(failure), _)) => {
                 let message = format!("stage `{}`: {failure}", plan.name);
@@ -74,20 +85,31 @@ async fn next_with_place(
 struct Seen(HashSet<u64>);
 
 impl Seen {
-    /// Begins an item's journey and sends it on; one whose id was given before fails, and the first stands.
-    fn begin(&mut self, shared: &Arc<Shared>, stage: usize, mut item: Item, places: Places) {
+    /// Begins an item's journey; one whose id was given before fails, and the first stands.
+    fn begin(&mut self, shared: &Arc<Shared>, stage: usize, mut item: Item) -> Option<Parcel> {
         item.lineage.inputs = item.payload.locations();
         let home: Arc<dyn Homecoming> = shared.tally.clone();
         let journey = Journey::begin(item.id.clone(), home);
         let mut hasher = DefaultHasher::new();
         item.id.hash(&mut hasher);
         if self.0.insert(hasher.finish()) {
-            places.send(&Parcel::new(item, journey));
-        } else {
-            let message = format!("two items have the id `{}`; the first stands", item.id);
-            shared.fail(&journey, stage, Failure::item(message));
+            return Some(Parcel::new(item, journey));
         }
+        let message = format!("two items have the id `{}`; the first stands", item.id);
+        shared.fail(&journey, stage, Failure::item(message));
+        None
     }
+}
+
+/// A listed item that is to run. One that is done ends here, before it takes a turn at the gate: to hand it there and back
+/// would cost more than to look it up.
+fn not_done(shared: &Shared, parcel: Parcel) -> Option<Parcel> {
+    if !shared.recalls_listed {
+        return Some(parcel);
+    }
+    let Some(reason) = shared.recall(&parcel) else { return Some(parcel) };
+    parcel.journey.end(Ending::Skipped(reason));
+    None
 }
 
 /// Runs a stage that makes windows: one parent after the other, each with its unit, a place before each window.
@@ -272,7 +294,9 @@ pub(crate) async fn regroup(
             let mut seen = Seen::default();
             for group in groups {
                 let places = outlets.places().await;
-                seen.begin(&shared, stage, group, places);
+                if let Some(parcel) = seen.begin(&shared, stage, group) {
+                    places.send(&parcel);
+                }
             }
         }
         Err(failure) if failure.class == FailureClass::Cancelled => {}

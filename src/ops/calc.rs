@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::blocks::{BLOCK, HELPERS, for_each_block};
+use super::blocks::{BLOCK, HELPERS, OVERHEAD, for_each_block};
 use super::codes::{BAD_FORMULA, UNKNOWN_BAND};
 use super::number::Number;
 use super::rasters::{Part, take_raster, with_wanted};
@@ -182,17 +182,12 @@ impl Op for Calc {
         Ok(Shape::raster(input.members.iter().map(member).collect::<Result<_, Failure>>()?))
     }
 
-    fn helpers(&self, input: &Shape, output: &Shape) -> (u64, u64) {
-        (HELPERS as u64, self.scratch(input, output))
+    fn scratch(&self, input: &Shape, _output: &Shape) -> u64 {
+        OVERHEAD + self.thread_bytes(input)
     }
 
-    fn scratch(&self, input: &Shape, _output: &Shape) -> u64 {
-        let widest = |member: &MemberShape| {
-            let names: Vec<&str> = member.bands.iter().map(|band| band.name.as_str()).collect();
-            let programs = self.programs(&names).unwrap_or_default();
-            programs.iter().map(Program::scratch).max().unwrap_or_default()
-        };
-        input.members.iter().map(widest).max().unwrap_or_default()
+    fn helpers(&self, input: &Shape, _output: &Shape) -> (u64, u64) {
+        (HELPERS as u64, self.thread_bytes(input))
     }
 
     fn manifest(&self) -> Json {
@@ -227,6 +222,16 @@ impl Output {
 }
 
 impl Calc {
+    /// What a thread's formulas work in.
+    fn thread_bytes(&self, input: &Shape) -> u64 {
+        let widest = |member: &MemberShape| {
+            let names: Vec<&str> = member.bands.iter().map(|band| band.name.as_str()).collect();
+            let programs = self.programs(&names).unwrap_or_default();
+            programs.iter().map(Program::scratch).max().unwrap_or_default()
+        };
+        input.members.iter().map(widest).max().unwrap_or_default()
+    }
+
     fn programs(&self, bands: &[&str]) -> Result<Vec<Program>, Failure> {
         self.outputs.iter().map(|output| output.program(bands)).collect()
     }

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 
 use self::levels::{Level, levels};
 use self::pixels::{BandStack, STRIP};
-use super::blocks::HELPERS;
+use super::blocks::{HELPERS, OVERHEAD};
 use super::codes::{CONFLICT, UNKNOWN_BAND};
 use super::rasters::take_raster;
 use crate::config::{Fault, OneOrMany, Spanned, Value, codes, from_value, suggestion};
@@ -158,7 +158,7 @@ impl Op for Composite {
     }
 
     fn scratch(&self, input: &Shape, _output: &Shape) -> u64 {
-        strips(input) + self.widened(input)
+        OVERHEAD + strips(input) + self.widened(input)
     }
 
     fn helpers(&self, input: &Shape, _output: &Shape) -> (u64, u64) {

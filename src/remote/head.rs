@@ -162,8 +162,8 @@ impl StageClient {
         head
     }
 
-    /// The size of an object of any kind, by one small read, or from memory; `None` where the server does not tell. An object
-    /// that ends within that read is remembered whole, so that it is not asked for again.
+    /// The size of an object of any kind, by one small read, or from memory; `None` where the server does not tell. A small
+    /// object comes whole with it and is remembered, unless it is a page in place of a file.
     ///
     /// # Errors
     /// The object cannot be read.
@@ -173,13 +173,11 @@ impl StageClient {
         }
         let limit = self.options().prefix;
         let prefix = self.perform(&Ask::object(url, Some(0..limit), None), &mut Beginning { limit }).await?;
-        let head = Head::of(url, &prefix);
-        let size = head.version.size;
-        if head.is_whole {
-            self.heads().replace(url, &Arc::new(head));
+        if prefix.is_whole && no_raster(prefix.media_type.as_deref(), &prefix.bytes).is_none() {
+            self.heads().replace(url, &Arc::new(Head::of(url, &prefix)));
             self.heads().shrink(self.options().remembered);
         }
-        Ok(size)
+        Ok(prefix.version.size)
     }
 
     /// What is remembered of an object; nothing is asked.
