@@ -79,12 +79,12 @@ fn part_bound(settings: &Settings, extent: &Extent, (width, height): (u64, u64))
     let pixel = extent.bands as u64 * extent.data_type.size();
     let image = Padded {
         row: width * pixel,
-        padded_row: block * pixel,
+        whole_row: block * pixel,
         rows: height,
-        padded_rows: block,
+        whole_rows: block,
         runs: if extent.data_type.is_float() { extent.data_type.size() } else { 1 },
     };
-    let mask = Padded { row: width.div_ceil(8), padded_row: block / 8, runs: 1, ..image };
+    let mask = Padded { row: width.div_ceil(8), whole_row: block / 8, runs: 1, ..image };
     let image = image.bound(settings.compression) + 8;
     if extent.may_need_mask() { image + mask.bound(Compression::Deflate(6)) + 8 } else { image }
 }
@@ -94,10 +94,10 @@ fn part_bound(settings: &Settings, extent: &Extent, (width, height): (u64, u64))
 struct Padded {
     /// Bytes of a row that are of the image.
     row: u64,
-    padded_row: u64,
+    whole_row: u64,
     /// Rows that are of the image.
     rows: u64,
-    padded_rows: u64,
+    whole_rows: u64,
     /// In how many pieces a predictor leaves the padding of a row.
     runs: u64,
 }
@@ -110,16 +110,16 @@ impl Padded {
     /// Zstandard; a row's noise costs 1/256 more where its codes also stand for repetitions. Zstandard looks for copies
     /// ever more seldom where it finds none, so that it may miss those of noisy rows.
     fn bound(&self, compression: Compression) -> u64 {
-        let all = compressed_bound(compression, self.padded_row * self.padded_rows);
+        let all = compressed_bound(compression, self.whole_row * self.whole_rows);
         let finds_rows = match compression {
-            Compression::Deflate(1..) => self.padded_row < DEFLATE_WINDOW,
+            Compression::Deflate(1..) => self.whole_row < DEFLATE_WINDOW,
             Compression::Zstd(_) => false,
             Compression::Deflate(0) | Compression::Lzw | Compression::None => return all,
         };
         let repeated = |bytes: u64| bytes.min(16 * self.runs + bytes / 32);
-        let row = self.row + self.row / 128 + repeated(self.padded_row - self.row);
-        let below = if finds_rows { repeated(self.padded_row) } else { row };
-        all.min(compressed_bound(compression, self.rows * row + (self.padded_rows - self.rows) * below))
+        let row = self.row + self.row / 128 + repeated(self.whole_row - self.row);
+        let below = if finds_rows { repeated(self.whole_row) } else { row };
+        all.min(compressed_bound(compression, self.rows * row + (self.whole_rows - self.rows) * below))
     }
 }
 
