@@ -8,6 +8,8 @@ use crate::units::ByteSize;
 
 /// What is added to an observed working set before it is proposed: a quarter, since the next item may be larger.
 const HEADROOM: f64 = 1.25;
+/// What a process grows by whatever it works on: its code, its runtime and coordinate systems, loaded when first used.
+const OWN: u64 = 100 << 20;
 /// A declared size up to this multiple of the observed one fits.
 const GENEROUS: f64 = 2.0;
 
@@ -79,11 +81,12 @@ fn resident_an_item(digest: &Digest) -> Option<(u64, String)> {
 
 /// What the program reserved for its items, against what it grew by: too small an estimate is what fills a machine.
 fn of_items(digest: &Digest) -> Option<Calibration> {
-    let Fullest { items, reserved, .. } = digest.usage.fullest;
+    let Fullest { items, reserved, resident } = digest.usage.fullest;
     let declared = reserved.checked_div(items).filter(|each| *each > 0)?;
     let (observed, observation) = resident_an_item(digest)?;
     let budget = digest.outline.resource("memory")?.limit;
-    let edit = (observed > declared).then(|| {
+    let grown = resident.saturating_sub(digest.usage.resident_at_first?);
+    let edit = (grown > reserved + OWN).then(|| {
         let fitting = ByteSize(rounded(budget * declared as f64 / observed as f64, f64::floor));
         format!(
             "under `[resources]` write `memory.bytes = \"{}\"`, so that as much as was granted is resident",
@@ -167,8 +170,8 @@ mod tests {
         assert_eq!(calibrate(&digest(scripts(400 * MIB), vec![Sample::default()])), []);
     }
 
-    #[test]
-    fn items_that_take_more_than_was_reserved_lower_the_budget() {
+    /// A run with 4 items in flight, for which 400 MiB were reserved while the process grew from 50 MiB to so many.
+    fn items(resident: u64) -> Vec<Calibration> {
         let memory = OutlineResource {
             name: "memory".into(),
             kind: "bytes".into(),
@@ -188,9 +191,20 @@ mod tests {
             ..Sample::default()
         };
         let outline = Outline { resources: vec![memory], ..Outline::default() };
-        let found =
-            calibrate(&digest(outline, vec![sample(0, 0, 50 * MIB), sample(4, 400 * MIB, 850 * MIB)]));
+        calibrate(&digest(outline, vec![sample(0, 0, 50 * MIB), sample(4, 400 * MIB, resident)]))
+    }
+
+    #[test]
+    fn items_that_take_more_than_was_reserved_lower_the_budget() {
+        let found = items(850 * MIB);
         assert_eq!((found[0].declared, found[0].observed), (100 * MIB, 200 * MIB));
         assert!(found[0].edit.as_deref().unwrap().contains("`memory.bytes = \"512 MiB\"`"), "{found:?}");
+    }
+
+    #[test]
+    fn what_a_process_takes_for_itself_is_no_fault_of_the_items() {
+        // 90 MiB more than was reserved.
+        let found = items(540 * MIB);
+        assert_eq!((found[0].declared, &found[0].edit), (100 * MIB, &None));
     }
 }

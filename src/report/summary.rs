@@ -46,6 +46,7 @@ struct End {
     seconds: f64,
     reserved: u64,
     budget: u64,
+    exit: u8,
 }
 
 /// Where an adaptive limit moved.
@@ -118,6 +119,7 @@ impl Summary {
             peak_resident,
             peak_reserved,
             memory_budget,
+            exit,
             ..
         } = event
         else {
@@ -125,7 +127,8 @@ impl Summary {
         };
         self.counts = Counts { done: *done, failed: *failed, skipped: *skipped, cancelled: *cancelled };
         self.resident = self.resident.max(*peak_resident);
-        self.end = Some(End { seconds: *seconds, reserved: *peak_reserved, budget: *memory_budget });
+        let (seconds, reserved, budget) = (*seconds, *peak_reserved, *memory_budget);
+        self.end = Some(End { seconds, reserved, budget, exit: *exit });
     }
 
     /// The closing words: lines, the last one ended. Nothing of it depends on the order in which threads told events.
@@ -160,6 +163,8 @@ impl Summary {
     /// Why it ended early, if it did.
     fn ending(&self) -> Option<String> {
         match (&self.stopping, self.end) {
+            // What a pipeline asks for is at fault, and would be again.
+            (Some(reason), Some(End { exit: 2, .. })) => Some(format!("stopped: {reason}")),
             (Some(reason), Some(_)) => Some(format!("stopped early: {reason}; run it again to go on")),
             (_, None) => Some("the record ends before the run did: it was killed, or still goes on".into()),
             (None, Some(_)) => None,
@@ -268,6 +273,21 @@ mod tests {
             summary.add(&record.unwrap());
         }
         summary
+    }
+
+    #[test]
+    fn a_run_that_its_pipeline_stopped_is_not_told_to_go_on() {
+        let refused = RUN.lines().map(|line| line.replace(r#""exit":1"#, r#""exit":2"#));
+        let text = |lines: Vec<String>| {
+            let mut summary = Summary::default();
+            for line in lines {
+                summary.add(&read_records(format!("{line}\n").as_bytes()).next().unwrap().unwrap());
+            }
+            summary.render(&Places { run_log: None, ledger: None })
+        };
+        assert!(text(refused.collect()).contains("\nstopped: SIGINT\n"));
+        let interrupted = RUN.lines().map(str::to_owned).collect();
+        assert!(text(interrupted).contains("\nstopped early: SIGINT; run it again to go on\n"));
     }
 
     #[test]
