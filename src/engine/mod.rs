@@ -95,13 +95,13 @@ pub async fn run(plan: Arc<Plan>, services: Services) -> Outcome {
     let shared = share(&plan, &services);
     let mut tasks = JoinSet::new();
     let gauges = wiring::spawn(&shared, &mut tasks);
-    let (mut watchers, mut sampler) = (JoinSet::new(), JoinSet::new());
+    let (mut watchers, mut sampler, mut stopping) = (JoinSet::new(), JoinSet::new(), JoinSet::new());
     let ended = CancellationToken::new();
     if services.emitter.is_heard() {
         let ended = ended.clone();
         sampler.spawn(watch::sample(shared.clone(), gauges.clone(), services.sample_every, ended));
     }
-    watchers.spawn(watch::stopping(shared.clone()));
+    stopping.spawn(watch::stopping(shared.clone()));
     watchers.spawn(watch::stalls(shared.clone(), gauges, services.stall_after));
     while let Some(ended) = tasks.join_next().await {
         if let Err(error) = ended {
@@ -109,6 +109,10 @@ pub async fn run(plan: Arc<Plan>, services: Services) -> Outcome {
         }
     }
     watchers.shutdown().await;
+    // What stopped the run is told even where the run ended before that task had its turn.
+    if shared.stop.admission().is_cancelled() {
+        drop(stopping.join_all().await);
+    }
     ended.cancel();
     drop(sampler.join_all().await);
     outcome(&shared, &plan)

@@ -103,6 +103,7 @@ fn members(stage: &Draft, input: &Flowing, kind: &Kind, faults: &mut Vec<Fault>)
     })
 }
 
+/// Members on grids of their own may still turn out to be on one, which only their headers tell; one member is one.
 fn several_members(stage: &Draft, found: Members, most: Members) -> Fault {
     let op = stage.written.op.as_str();
     let (needs, help) = match (most, found) {
@@ -110,14 +111,18 @@ fn several_members(stage: &Draft, found: Members, most: Members) -> Fault {
         (Members::One, _) => {
             ("one member", "add a `warp` stage onto one grid and a `composite` stage before it")
         }
-        _ => ("members on one grid", "add a `warp` stage onto one grid before it"),
+        _ => (
+            "members on one grid",
+            "add a `warp` stage onto one grid before it; without it, groups whose members differ fail",
+        ),
     };
     let gets = match found {
         Members::OnOneGrid => "the members of a group, on one grid",
         _ => "the members of a group, each on its own grid",
     };
     let message = format!("`{op}` works on {needs}, and `{}` gets {gets}", stage.name());
-    Fault::error(codes::SEVERAL_MEMBERS, stage.written.op.span.clone(), message).help(help)
+    let fault = if most == Members::One { Fault::error } else { Fault::warning };
+    fault(codes::SEVERAL_MEMBERS, stage.written.op.span.clone(), message).help(help)
 }
 
 /// Windows and whole items in one `from`.

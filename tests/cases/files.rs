@@ -125,7 +125,7 @@ fn f05_an_input_is_never_an_output_by_any_name() {
             None => {}
         }
         let before = fs::read(&input).unwrap();
-        let ended = bench.run().expect_exit(1);
+        let ended = bench.run().expect_exit(2);
         assert!(ended.said.contains("input") && ended.said.contains(name), "{}", ended.said);
         assert!(fs::read(&input).unwrap() == before, "{name}");
     }

@@ -133,6 +133,16 @@ async fn a_fatal_failure_stops_the_run_and_what_runs_goes_on() {
     );
 }
 
+/// The run is over as soon as its only item fails.
+#[tokio::test(start_paused = true)]
+async fn what_stops_a_run_is_told_however_soon_it_ends() {
+    let fails = failing_with(|_| Some(Failure::fatal("no space left")));
+    let bench = Bench::new(&[]).source("numbers", 1).step("work", &["numbers"], fails);
+    bench.run().await;
+    let told = bench.events().into_iter().filter(|event| matches!(event, Event::Stopping { .. }));
+    assert_eq!(told.count(), 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn on_error_stop_makes_a_failed_item_stop_the_run() {
     let fails = failing_with(|_| Some(Failure::item("broken")));
