@@ -245,7 +245,7 @@ fn the_input_is_never_the_output() {
     let exec = r#"{ command = ["cp", "{input}", "{output}"], outputs = { made = "in/{id}.txt" }, existing = "replace" }"#;
     let job = Job::new(exec, "");
     let run = job.run(&[]);
-    assert!(run.ends_with(1).said().contains("is the input"), "{}", run.said());
+    assert!(run.ends_with(2).said().contains("is the input"), "{}", run.said());
     assert_eq!(job.read("in/a.txt"), "one");
 }
 

@@ -134,7 +134,7 @@ fn programs_that_wait_for_one_lock_are_held_up_by_something_outside_the_limits()
 #[test]
 fn programs_that_compute_are_not() {
     let _alone = alone();
-    let job = programs("i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done");
+    let job = programs("i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done");
     job.run().expect_exit(0);
     let (found, report) = findings(&job, "job.toml");
     assert!(found.iter().all(|(kind, _)| kind != "serialised"), "{report:#}");
