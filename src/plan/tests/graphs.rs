@@ -1,6 +1,7 @@
 //! Order, ports, circles, groups and windows.
 
 use super::*;
+use crate::config::Severity;
 use crate::contract::Port;
 
 #[test]
@@ -180,12 +181,15 @@ fn members_are_brought_onto_one_grid_and_put_together_before_they_are_encoded() 
         (
             &["composite"][..],
             "`composite` works on members on one grid, and `s1` gets the members of a group, each on its own grid",
-            "add a `warp` stage onto one grid before it",
+            "add a `warp` stage onto one grid before it; without it, groups whose members differ fail",
         ),
     ];
     for (between, message, help) in cases {
         let fault = only_fault(&grouped(between));
         assert_eq!((fault.message.as_str(), fault.help.as_str()), (message, help));
+        // Members may lie on one grid all the same; one file of several members cannot be.
+        let severity = if between == ["composite"] { Severity::Warning } else { Severity::Error };
+        assert_eq!(fault.severity, severity, "{message}");
     }
 }
 
