@@ -25,6 +25,11 @@ for group in $groups; do kill -KILL "-$group"; done
 
 static GUARD: LazyLock<Guard> = LazyLock::new(Guard::start);
 
+/// Starts the shell if there is none yet, so that a program that is started next is told of at once.
+pub(super) fn stand_by() {
+    LazyLock::force(&GUARD);
+}
+
 /// A group that is ended with this process; dropping it says that it has ended.
 pub(super) struct Watched(Pid);
 

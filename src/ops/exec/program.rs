@@ -12,7 +12,7 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::guard::Watched;
+use super::guard::{self, Watched};
 use super::recipe::Call;
 use crate::contract::Failure;
 use crate::contract::program::{LastWords, how_it_ended};
@@ -96,6 +96,7 @@ fn start(call: &Call, around: &Surroundings) -> io::Result<Running> {
     command.env("GDAL_CACHEMAX", mebibytes(around.gdal_cache).to_string());
     command.envs(call.variables.iter().map(|(name, value)| (name, value)));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    guard::stand_by();
     let leader = command.process_group(0).kill_on_drop(true).spawn()?;
     let group = leader.id().and_then(|id| Pid::from_raw(id as i32));
     Ok(Running { leader, group: Group::of(group) })
