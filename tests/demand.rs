@@ -75,11 +75,9 @@ fn stages(op: &str) -> String {
         "stats" => {
             STATS.replace("made", "bands").replace(r#"["b1"]"#, r#"["b1"], percentiles = [10, 50, 90]"#)
         }
-        // Pixels of half the edge, so that the members hold four times what the warp reads.
-        "composite" => format!(
-            "aligned = {{ from = \"bands\", warp = {{ crs = \"EPSG:32633\", resolution = 5, resampling = \"nearest\" }} }}\n\
-             made = {{ from = \"aligned\", composite = {{ reduce = \"median\" }} }}\n{STATS}"
-        ),
+        "composite" => {
+            format!("made = {{ from = \"bands\", composite = {{ reduce = \"median\" }} }}\n{STATS}")
+        }
         "encode" => format!("done = {{ from = \"bands\", encode = {{ format = \"cog\" }} }}\n{write}"),
         "fetch" => String::new(),
         other => panic!("no pipeline for {other}"),
