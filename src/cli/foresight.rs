@@ -32,8 +32,9 @@ pub(super) fn foresee(
         Requests::None => Client::offline(),
     };
     raster::initialise(plan.gdal_share());
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    let runtime = runtime.map_err(|error| format!("cannot start threads: {error}"))?;
+    // Listing is short and mostly waits, so that handing it from thread to thread would cost more than it does.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot start the runtime: {error}"))?;
     let foreseen = runtime.block_on(async {
         let objects = match requests {
             Requests::Made => engine::of_objects(&client.for_stage(StageSettings::default()), &earlier).await,
