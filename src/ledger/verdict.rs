@@ -130,7 +130,10 @@ fn is_the_intended(output: &Output, standing: &Standing) -> bool {
 fn difference(old: &Manifest, new: &Manifest) -> String {
     let parse = |text: &str| serde_json::from_str::<Json>(text).unwrap_or(Json::Null);
     first_difference(&parse(&old.inputs), &parse(&new.inputs))
-        .map(|difference| format!("input {difference}"))
+        .map(|difference| match difference.strip_prefix("it ") {
+            Some(changed) => format!("its input {changed}"),
+            None => format!("input {difference}"),
+        })
         .or_else(|| first_difference(&parse(&old.options), &parse(&new.options)))
         .unwrap_or_else(|| "its fingerprint is made in another way".into())
 }
@@ -254,7 +257,7 @@ mod tests {
         let done = entry(State::Done, Some(1), vec![output("a", true)]);
         let options = "{\"warp\":{\"resampling\":\"cubic\"}}";
         let cases = [
-            (manifest("\"etag-2\"", options), "input it was `etag-1` and is `etag-2`"),
+            (manifest("\"etag-2\"", options), "its input was `etag-1` and is `etag-2`"),
             (manifest("\"etag-1\"", options), "`warp.resampling` was `nearest` and is `cubic`"),
             (done.manifest.clone(), "its fingerprint is made in another way"),
         ];

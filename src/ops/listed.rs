@@ -75,8 +75,9 @@ pub(super) fn asset(name: String, location: Location) -> Asset {
 fn looked_at(asset: Asset) -> Asset {
     let Location::Local(path) = &asset.location else { return asset };
     let Ok(metadata) = std::fs::metadata(path) else { return asset };
-    let version = format!("mtime {}.{:09}", metadata.mtime(), metadata.mtime_nsec());
-    Asset { size: Some(metadata.len()), version: Some(version), ..asset }
+    let version = chrono::DateTime::from_timestamp(metadata.mtime(), metadata.mtime_nsec() as u32)
+        .map(|at| format!("mtime:{}", at.to_rfc3339_opts(chrono::SecondsFormat::Nanos, true)));
+    Asset { size: Some(metadata.len()), version, ..asset }
 }
 
 /// Names, places and states of all assets.
@@ -146,9 +147,9 @@ mod tests {
         assert_eq!(missing, format!("data={}", path.display()));
         std::fs::write(&path, b"12345").expect("written");
         let five = identity();
-        assert!(five.starts_with(&format!("{missing} size=5 version=mtime ")), "{five}");
+        assert!(five.starts_with(&format!("{missing} size=5 version=mtime:")), "{five}");
         let file = std::fs::File::options().write(true).open(&path).expect("it is there");
         file.set_modified(std::time::UNIX_EPOCH).expect("set");
-        assert_eq!(identity(), format!("{missing} size=5 version=mtime 0.000000000"));
+        assert_eq!(identity(), format!("{missing} size=5 version=mtime:1970-01-01T00:00:00.000000000Z"));
     }
 }
