@@ -50,7 +50,7 @@ struct RunArguments {
     /// Ask servers whether inputs have changed since they were read
     #[arg(long)]
     revalidate: bool,
-    /// Tell errors and the summary alone
+    /// Tell nothing where all went well, else the failures and the summary
     #[arg(long, short, conflicts_with = "verbose")]
     quiet: bool,
     /// Tell of every item

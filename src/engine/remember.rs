@@ -95,7 +95,7 @@ impl Memory {
     }
 
     /// Why an item is not run: it is done, or it was not asked for.
-    pub(crate) fn recall(&self, item: &ItemId, fingerprint: &Fingerprint) -> Option<String> {
+    pub(crate) fn recall(&self, item: &ItemId, fingerprint: impl FnOnce() -> Fingerprint) -> Option<String> {
         let entry = self.earlier.entries.get(item);
         match &self.ask {
             Ask::Only(ids) if ids.contains(item) => {
@@ -118,10 +118,12 @@ impl Memory {
         }
     }
 
-    /// What is to be done for an item, whatever was asked for.
-    pub(crate) fn verdict_of(&self, item: &ItemId, fingerprint: &Fingerprint) -> Verdict {
-        let entry = self.earlier.entries.get(item);
-        verdict(entry, &fingerprint.hash, &fingerprint.manifest, |place| self.standing_at(place))
+    /// What is to be done for an item, whatever was asked for. Its fingerprint is made only where there is one to compare it
+    /// with.
+    pub(crate) fn verdict_of(&self, item: &ItemId, fingerprint: impl FnOnce() -> Fingerprint) -> Verdict {
+        let Some(entry) = self.earlier.entries.get(item) else { return Verdict::first() };
+        let Fingerprint { hash, manifest } = fingerprint();
+        verdict(entry, &hash, &manifest, |place| self.standing_at(place))
     }
 
     fn standing_at(&self, place: &str) -> Standing {

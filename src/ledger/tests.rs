@@ -106,7 +106,7 @@ async fn an_intent_outlives_a_killed_process_and_is_adopted_if_the_file_is_there
     let ledger = Ledger::open(path).unwrap();
     let look = |snapshot: &Snapshot| {
         let manifest = beginning("a", "f1").manifest;
-        verdict(snapshot.entries.get("a"), "f1", &manifest, |_| Standing::File { size: 20, inode: 7 })
+        verdict(&snapshot.entries["a"], "f1", &manifest, |_| Standing::File { size: 20, inode: 7 })
     };
     assert_eq!(look(&ledger.snapshot().await.unwrap()), Verdict::Adopt);
     let mut stale = ledger.temporaries().await.unwrap();
