@@ -89,7 +89,8 @@ fn of_need(opened: &Opened, need: &BlockNeed) -> Result<Vec<Range<u64>>, RasterE
 /// The bands asked for and the alpha band; one of them where a block holds all bands.
 fn bands_to_look_at(opened: &Opened, need: &BlockNeed) -> BTreeSet<usize> {
     let interleave = opened.dataset().metadata_item("INTERLEAVE", "IMAGE_STRUCTURE");
-    let bands: BTreeSet<_> = need.bands.iter().copied().chain(inspect::alpha_band(opened)).collect();
+    let alpha = inspect::alpha_band_beside(opened, &need.bands);
+    let bands: BTreeSet<_> = need.bands.iter().copied().chain(alpha).collect();
     if interleave.as_deref() == Some("PIXEL") && need.bands.iter().all(|band| *band <= opened.band_count()) {
         return bands.into_iter().take(1).collect();
     }
