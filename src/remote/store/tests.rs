@@ -8,7 +8,7 @@ use url::Url;
 
 use super::{ObjectBody, ObjectState};
 use crate::config::Spanned;
-use crate::events::FailureClass;
+use crate::events::{FailureClass, WholeReason};
 use crate::remote::scripted::{Reply, Scripted, Seen};
 use crate::remote::{
     AccessOptions, AccessRule, AccessRules, Body, Client, ClientOptions, RequestError, RetryPolicy,
@@ -77,7 +77,8 @@ async fn objects_are_read_by_signed_addresses_that_are_signed_once() {
     .await;
     let client = client(&server, false, &connections());
     let object = url("s3://tiles/in/a b.tif");
-    let Body::Memory(bytes) = client.get_whole(&object, &mut |_| Ok(()), None, true).await.expect("there")
+    let Body::Memory(bytes) =
+        client.get_whole(&object, &mut |_| Ok(()), None, true, WholeReason::Mode).await.expect("there")
     else {
         panic!("its length was stated")
     };
@@ -88,8 +89,10 @@ async fn objects_are_read_by_signed_addresses_that_are_signed_once() {
     assert_eq!(parts, [(4, Bytes::from_static(&DATA[4..8]))]);
     let queries: std::collections::HashSet<_> = server.seen().iter().map(|seen| seen.path.clone()).collect();
     assert_eq!((server.seen().len(), queries.len()), (3, 1));
-    let error =
-        client.get_whole(&url("s3://tiles/none.tif"), &mut |_| Ok(()), None, true).await.expect_err("none");
+    let error = client
+        .get_whole(&url("s3://tiles/none.tif"), &mut |_| Ok(()), None, true, WholeReason::Mode)
+        .await
+        .expect_err("none");
     let expected = format!("GET {} → 404 Not Found: NoSuchKey", server.url("/tiles/none.tif"));
     assert_eq!((error.to_string(), error.class()), (expected, FailureClass::Item));
 }
