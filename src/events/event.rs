@@ -223,6 +223,15 @@ pub enum Event {
         /// Bytes of the body.
         bytes: u64,
     },
+    /// An input is odd in a way that its user should know of. Told once for each stage and message; since version 2.
+    StageWarned {
+        /// The stage.
+        stage: StageName,
+        /// The first item that is so.
+        item: ItemId,
+        /// What is odd, and what becomes of it.
+        message: String,
+    },
     /// Every output of an item is there.
     ItemFinished {
         /// The item.
@@ -306,12 +315,14 @@ pub(super) const NAMES: &[&str] = &[
     "source_ended",
     "item_skipped",
     "item_admitted",
+    "item_cut",
     "stage_started",
     "stage_finished",
     "stage_retried",
     "stage_failed",
     "stage_cancelled",
     "request",
+    "stage_warned",
     "item_finished",
     "item_failed",
     "overdraft",
