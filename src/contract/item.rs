@@ -37,6 +37,9 @@ pub struct Lineage {
     pub position: Option<(i64, i64)>,
     /// The part of the path's last raster grid that this item is to become; `None` for all of it.
     pub window: Option<Window>,
+    /// Columns × rows of the raster that `window` was counted in. Branches that end on other grids become the same part of
+    /// the width and height of theirs.
+    pub counted_in: Option<(u64, u64)>,
     /// The named grid that the window is a part of, when `window` or `group` was given one.
     pub grid: Option<Arc<Grid>>,
     /// The name of the group.

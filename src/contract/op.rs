@@ -120,6 +120,12 @@ pub trait Op: Send + Sync + 'static {
         0
     }
 
+    /// What the user should know of an item with this input, as its headers tell it. Each is told once for a stage, so it
+    /// is the same sentence for all items of a kind.
+    fn warnings(&self, _input: &Shape) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Bytes of scratch disk that a parent of this form needs, estimated; for ops that assemble or spool.
     fn spool(&self, _input: &Shape, _output: &Shape) -> u64 {
         0

@@ -1,4 +1,5 @@
-//! Items that memory cannot hold whole: cut in the gate into windows of the raster that their path ends with.
+//! Items that memory cannot hold whole: cut in the gate into windows of the raster that their path ends with, the first
+//! where branches end with several.
 //!
 //! Each window has a way and memory of its own; the stages where the raster ends join them. Results do not depend on
 //! where an item is cut, so neither do they on the budget.
@@ -112,6 +113,7 @@ impl Cut {
         let lineage = Lineage {
             parent: Some(whole.id.clone()),
             window: Some(window),
+            counted_in: Some((self.width, self.height)),
             shared: Some(shared.clone()),
             ..whole.lineage.clone()
         };

@@ -139,6 +139,7 @@ fn share(plan: &Arc<Plan>, services: &Services) -> Arc<Shared> {
         scratch: budget("scratch"),
         unit: pools.unit(plan),
         manifests: fingerprint::Manifests::of_plan(plan),
+        warned: std::sync::Mutex::default(),
         recalls_listed: !plan.stages.iter().any(|stage| matches!(stage.op.clone().kind(), Kind::Regroup(_))),
         cut_plan: cut::plan_of_windows(plan),
         plan: plan.clone(),

@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use crate::contract::{AssetNeed, Failure, Item, Kind, Op, Port, Shape};
+use crate::contract::{AssetNeed, Failure, Item, Kind, MemberShape, Op, Port, Shape};
 use crate::engine::late;
 use crate::plan::{MemoryDemand, Plan, StagePlan};
-use crate::raster::Window;
+use crate::raster::{Grid, Window};
 
 /// One stage of an item's way, and the ways that follow from its output.
 pub(crate) struct PathNode {
@@ -18,7 +18,8 @@ pub(crate) struct PathNode {
     pub(crate) input: Arc<Shape>,
     /// The form of what goes out.
     pub(crate) output: Arc<Shape>,
-    /// The window of each output member that the stages below need.
+    /// The window of each output member that the stages below need; of each member that comes in where no raster goes
+    /// out.
     pub(crate) wanted: Arc<[Window]>,
     /// What the stages below need of each file; `None` where one needs whole files.
     pub(crate) needs: Option<Arc<[AssetNeed]>>,
@@ -62,7 +63,8 @@ pub(crate) fn trace(
 /// What is known of a parent before it is cut into windows.
 #[derive(Default)]
 pub(crate) struct Survey {
-    /// The raster that its path ends with, whole; empty where no stage makes one.
+    /// The rasters that its branches end with, whole, each of another grid a member, as the stages are declared; empty
+    /// where no stage makes one.
     pub(crate) raster: Shape,
     /// Bytes of scratch that the stages which join its windows need, estimated.
     pub(crate) spool: u64,
@@ -71,7 +73,7 @@ pub(crate) struct Survey {
 /// Follows a parent from where it is cut into the stages behind, to where its raster ends, whole.
 ///
 /// # Errors
-/// What a header already shows to be impossible; branches that end with rasters on different grids.
+/// What a header already shows to be impossible.
 pub(crate) fn survey(
     stages: &[StagePlan],
     into: &[usize],
@@ -100,7 +102,7 @@ fn follow(
         survey.spool += op.spool(shape, &output);
         let ends_here = !shape.members.is_empty() && output.members.is_empty();
         if ends_here {
-            survey.end_with(shape).map_err(|failure| (to, failure))?;
+            survey.end_with(shape);
         }
         if !matches!(op.clone().kind(), Kind::Assemble(_) | Kind::Gather(_)) {
             follow(stages, &stages[to].to, item, &output, survey)?;
@@ -110,14 +112,11 @@ fn follow(
 }
 
 impl Survey {
-    fn end_with(&mut self, raster: &Shape) -> Result<(), Failure> {
-        match self.raster.members.first().zip(raster.members.first()) {
-            Some((known, found)) if known.grid != found.grid => Err(Failure::item(
-                "the branches below end on different grids; give each branch a `window` and a `read` of its own",
-            )),
-            _ => {
-                self.raster = raster.clone();
-                Ok(())
+    fn end_with(&mut self, raster: &Shape) {
+        let known = &mut self.raster.members;
+        for member in &raster.members {
+            if known.iter().all(|known| known.grid != member.grid) {
+                known.push(member.clone());
             }
         }
     }
@@ -145,13 +144,15 @@ impl Draft {
             .into_iter()
             .map(|consumer| Draft::of(stages, consumer, item, &output))
             .collect::<Result<Vec<_>, _>>()?;
-        let wanted_out = wanted_of(&output, &next, item);
+        let wanted_out = if output.members.is_empty() {
+            whole_or_window(input, item).map_err(at)?
+        } else {
+            wanted_of(&output, &next, item).map_err(at)?
+        };
         let wanted_in = if input.members.is_empty() {
             Vec::new()
         } else {
-            let wanted =
-                if output.members.is_empty() { whole_or_window(input, item) } else { wanted_out.clone() };
-            op.region(&wanted, input, &output).map_err(at)?
+            op.region(&wanted_out, input, &output).map_err(at)?
         };
         let needs = if late.is_empty() {
             needs_of(op.as_ref(), input, &output, &wanted_out, &next).map_err(at)?
@@ -212,21 +213,44 @@ fn consumers(stages: &[StagePlan], index: usize) -> impl Iterator<Item = usize> 
 }
 
 /// The window of each output member: what covers the wishes of all consumers.
-fn wanted_of(output: &Shape, next: &[Draft], item: &Item) -> Vec<Window> {
+fn wanted_of(output: &Shape, next: &[Draft], item: &Item) -> Result<Vec<Window>, Failure> {
     let mut wishes =
         next.iter().map(|draft| &draft.wanted_in).filter(|wanted| wanted.len() == output.members.len());
-    match wishes.next() {
-        None => whole_or_window(output, item),
-        Some(first) => {
-            wishes.fold(first.clone(), |all, wish| all.iter().zip(wish).map(|(a, b)| a.covering(b)).collect())
-        }
-    }
+    let Some(first) = wishes.next() else { return whole_or_window(output, item) };
+    let cover = |all: Vec<Window>, wish: &Vec<Window>| {
+        all.iter().zip(wish).map(|(one, other)| one.covering(other)).collect()
+    };
+    Ok(wishes.fold(first.clone(), cover))
 }
 
 /// The item's window of every member, or all of it.
-fn whole_or_window(shape: &Shape, item: &Item) -> Vec<Window> {
-    let window = item.lineage.window;
-    shape.members.iter().map(|member| window.unwrap_or_else(|| member.grid.whole())).collect()
+fn whole_or_window(shape: &Shape, item: &Item) -> Result<Vec<Window>, Failure> {
+    let part = |member: &MemberShape| match item.lineage.window {
+        Some(window) => part_of(&member.grid, window, item.lineage.counted_in),
+        None => Ok(member.grid.whole()),
+    };
+    shape.members.iter().map(part).collect()
+}
+
+/// A window's part of a grid: of one of another size than the window was counted in, the same part of its width and
+/// height. Windows that have every pixel once there have every pixel once here.
+fn part_of(grid: &Grid, window: Window, counted_in: Option<(u64, u64)>) -> Result<Window, Failure> {
+    let Some((width, height)) = counted_in.filter(|size| *size != (grid.width, grid.height)) else {
+        return Ok(window);
+    };
+    let span = |start: u64, length: u64, of: u64, size: u64| {
+        let edge = |edge: u64| (u128::from(edge) * u128::from(size) / u128::from(of.max(1))) as u64;
+        (edge(start), edge(start + length) - edge(start))
+    };
+    let (col, width) = span(window.col, window.width, width, grid.width);
+    let (row, height) = span(window.row, window.height, height, grid.height);
+    if width == 0 || height == 0 {
+        return Err(Failure::item(format!(
+            "the window {window} is less than a pixel of {}×{} pixels that another branch ends with: make windows larger",
+            grid.width, grid.height
+        )));
+    }
+    Ok(Window { col, row, width, height })
 }
 
 /// What is needed of files: by this op if it reads them, else by those that follow. `None` for whole files.

@@ -1,5 +1,6 @@
 //! What all parts of a run share: the plan, the pools, the stop, and the one owner of how items end.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -41,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) tally: Arc<Tally>,
     /// What an item of this pipeline is fingerprinted with beside its identity.
     pub(crate) manifests: Manifests,
+    /// What was told of inputs, by stage.
+    pub(crate) warned: Mutex<HashSet<(usize, String)>>,
     /// Whether the items that sources list are those that are done or not; members of groups are not.
     pub(crate) recalls_listed: bool,
 }
@@ -71,6 +74,19 @@ impl Shared {
         let bytes = parcel.memory.as_ref().map_or(0, ByteLease::take_overdrawn);
         if bytes > 0 {
             self.emitter.emit(|| Event::Overdraft { item: parcel.item.id.clone(), bytes });
+        }
+    }
+
+    /// Tells what a user should know of a parcel's input, each sentence once for a stage.
+    pub(crate) fn tell_warnings(&self, stage: usize, parcel: &Parcel) {
+        let Some(path) = &parcel.path else { return };
+        let plan = &self.plan.stages[stage];
+        for message in plan.op.warnings(&path.input) {
+            let mut told = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+            if told.insert((stage, message.clone())) {
+                let (stage, item) = (plan.name.clone(), parcel.item.id.clone());
+                self.emitter.emit(|| Event::StageWarned { stage, item, message });
+            }
         }
     }
 

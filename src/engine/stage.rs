@@ -95,6 +95,7 @@ pub(crate) async fn step(
         Ok(parcel) => parcel,
         Err((stage, failure)) => return shared.fail(&journey, stage, failure),
     };
+    shared.tell_warnings(stage, &parcel);
     let plan = &shared.plan.stages[stage];
     let result = persist(shared, plan, &parcel, waits, |attempt| {
         let (shared, work, parcel) = (shared.clone(), work.clone(), parcel.clone());

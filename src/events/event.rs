@@ -227,6 +227,15 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         whole: Option<WholeReason>,
     },
+    /// An input is odd in a way that its user should know of. Told once for each stage and message; since version 2.
+    StageWarned {
+        /// The stage.
+        stage: StageName,
+        /// The first item that is so.
+        item: ItemId,
+        /// What is odd, and what becomes of it.
+        message: String,
+    },
     /// Every output of an item is there.
     ItemFinished {
         /// The item.
@@ -310,12 +319,14 @@ pub(super) const NAMES: &[&str] = &[
     "source_ended",
     "item_skipped",
     "item_admitted",
+    "item_cut",
     "stage_started",
     "stage_finished",
     "stage_retried",
     "stage_failed",
     "stage_cancelled",
     "request",
+    "stage_warned",
     "item_finished",
     "item_failed",
     "overdraft",

@@ -304,7 +304,7 @@ fn take_member(item: &mut Item, context: &ComputeContext) -> Result<Member, Fail
     let mut members = raster.members;
     let member = members.pop().ok_or_else(not_a_raster)?;
     let wanted = context.wanted.first().copied().unwrap_or(member.window);
-    if wanted == member.window { Ok(member) } else { tiff::cut(&member, wanted).map_err(failure) }
+    member.cut(wanted).map_err(|error| Failure::item(error.to_string()))
 }
 
 /// A file has one image.

@@ -137,7 +137,7 @@ impl Mask {
         let kept = self.kept(&member, &wanted, is_whole).map_err(|failure| failure.within(&member.id))?;
         let part = Part::of(&member, &wanted)?;
         let (row, column) = (part.first / part.stride, part.first % part.stride);
-        let cut = |band: Band| band.cut(row..row + part.rows, column..column + part.columns);
+        let cut = |band: Band| band.cut(row..row + part.rows, column..column + part.columns).in_row_order();
         let bands = apply(&kept, member.bands.into_iter().map(cut).collect(), part.dim());
         Ok(Member { id: member.id, grid: member.grid, window: wanted, bands, tags: member.tags })
     }

@@ -159,6 +159,12 @@ impl Op for Read {
         json!({ "bands": bands, "grid": grid, "scaling": scaling, "nodata": nodata, "max-size": max_size })
     }
 
+    /// What a reader should know of the files whose bands are read.
+    fn warnings(&self, input: &Shape) -> Vec<String> {
+        let headers = input.assets.iter().filter_map(|asset| asset.header.as_ref());
+        headers.flat_map(|header| header.warnings()).collect()
+    }
+
     fn kind(self: Arc<Self>) -> Kind {
         Kind::Compute(self)
     }
@@ -175,7 +181,6 @@ impl Compute for Read {
         let mut members = Vec::new();
         for (index, source) in member::sources(&item)?.into_iter().enumerate() {
             let known = known_files(&context.input, index, Some(&item));
-            member::warn(&known, &item);
             let wanted = context.wanted.get(index);
             members.push(member::read(&self.options, source, &known, wanted, &|| context.cancelled())?);
         }

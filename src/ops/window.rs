@@ -13,7 +13,8 @@ use serde_json::{Value as Json, json};
 
 use crate::config::{Fault, Spanned, Value, codes, from_value};
 use crate::contract::{
-    Environment, Expand, Failure, Item, Kind, Lineage, Op, OpEntry, Port, Shape, SharedFiles, TransferContext,
+    Environment, Expand, Failure, Item, Kind, Lineage, MemberShape, Op, OpEntry, Port, Shape, SharedFiles,
+    TransferContext,
 };
 use crate::ops::codes::CONFLICT;
 use crate::ops::named_grid::named_grid;
@@ -30,6 +31,9 @@ pub(super) const ENTRY: OpEntry = OpEntry {
 };
 
 /// Cuts each item into windows of the raster that its path ends with: after `warp` where there is one, else of the file.
+///
+/// Where stages below end on several grids, windows are counted on the first of them (of those on the named `grid`, if one
+/// is named), and are the same parts of the width and height of the others.
 ///
 /// With `encode = { assemble = true }` below, the windows of an item become one file again. Results do not depend on the
 /// size of windows.
@@ -118,14 +122,9 @@ impl Op for WindowOp {
 
 impl Expand for WindowOp {
     fn expand(&self, parent: Item, context: TransferContext) -> BoxStream<'static, Result<Item, Failure>> {
-        let Some(member) = context.output.members.first() else {
-            let failure = Failure::item("no stage below reads a raster, so there is nothing to cut");
-            return stream::iter([Err(failure)]).boxed();
-        };
-        let grid = Arc::clone(&member.grid);
         let shared = parent.lineage.shared.clone().unwrap_or_default();
-        match self.cut.lines(&grid) {
-            Ok(lines) => stream::iter(lines.windows())
+        match self.cut.lines_of_first(&context.output.members) {
+            Ok((grid, lines)) => stream::iter(lines.windows())
                 .map(move |(position, window)| Ok(part(&parent, &grid, &shared, position, window)))
                 .boxed(),
             Err(failure) => stream::iter([Err(failure)]).boxed(),
@@ -139,6 +138,7 @@ fn part(parent: &Item, grid: &Arc<Grid>, shared: &SharedFiles, position: (i64, i
         parent: Some(parent.id.clone()),
         position: Some((row, col)),
         window: Some(window),
+        counted_in: Some((grid.width, grid.height)),
         grid: Some(Arc::clone(grid)),
         shared: Some(shared.clone()),
         ..parent.lineage.clone()
@@ -147,6 +147,14 @@ fn part(parent: &Item, grid: &Arc<Grid>, shared: &SharedFiles, position: (i64, i
 }
 
 impl Cut {
+    /// The first raster that can be cut, and where.
+    fn lines_of_first(&self, rasters: &[MemberShape]) -> Result<(Arc<Grid>, Lines), Failure> {
+        let mut cuts = rasters.iter().map(|raster| Ok((raster.grid.clone(), self.lines(&raster.grid)?)));
+        let nothing = || Err(Failure::item("no stage below reads a raster, so there is nothing to cut"));
+        let first = cuts.next().unwrap_or_else(nothing);
+        if first.is_ok() { first } else { cuts.find(Result::is_ok).unwrap_or(first) }
+    }
+
     /// Where the grid of a raster is cut.
     fn lines(&self, grid: &Grid) -> Result<Lines, Failure> {
         match self {

@@ -25,6 +25,10 @@ impl Notices {
             Event::ItemFailed { item, stage, message, .. } => {
                 self.failed(&format!("`{item}` in `{stage}`: {message}"))
             }
+            Event::StageWarned { stage, item, message } => {
+                let words = format!("`{item}` in `{stage}`: {message}");
+                Some(format!("{} {}", self.style.warning("warning:"), clean(&words)))
+            }
             Event::ItemFinished { item } if self.style.is_verbose => Some(clean(&format!("done: `{item}`"))),
             Event::ItemSkipped { item, reason } if self.style.is_verbose => {
                 Some(clean(&format!("not run: `{item}`: {reason}")))
@@ -105,6 +109,14 @@ mod tests {
         assert!(!Notices::new(PLAIN).of(&failure("a")).unwrap().contains('\u{1b}'));
         let coloured = Style { is_coloured: true, ..PLAIN };
         assert!(Notices::new(coloured).of(&failure("a")).unwrap().starts_with("\u{1b}[31mfailed:\u{1b}[0m"));
+    }
+
+    #[test]
+    fn a_warning_names_the_item() {
+        let (stage, item) = ("bands".into(), "a".into());
+        let event = Event::StageWarned { stage, item, message: "odd nodata".into() };
+        let told = Notices::new(PLAIN).of(&Record { ts: 0.0, event }).unwrap();
+        assert_eq!(told, "warning: `a` in `bands`: odd nodata");
     }
 
     #[test]

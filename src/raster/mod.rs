@@ -50,7 +50,7 @@ pub use error::{Answer, RasterError};
 pub use grid::{Crs, Grid, Window};
 pub use header::{BandHeader, FileBytes, Gaps, Georeference, Header};
 pub use init::initialise;
-pub use member::{Member, Raster};
+pub use member::{Member, NotHeld, Raster};
 pub use open::{Opened, Source};
 pub use picture::{OwnStretch, PictureError, PictureFormat, PictureSettings, Stretch};
 pub use read::ReadRequest;

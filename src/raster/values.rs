@@ -81,7 +81,7 @@ impl Band {
         self
     }
 
-    /// The band of a rectangle of its pixels; copies them unless it is all of them.
+    /// The band of a rectangle of its pixels, which are shared; its mask is copied.
     ///
     /// # Panics
     /// When the rectangle reaches beyond the band.
@@ -91,8 +91,7 @@ impl Band {
             return self;
         }
         let part = s![rows, columns];
-        let pixels =
-            with_pixels!(&self.pixels, array => Pixel::wrap(array.slice(part).to_owned().into_shared()));
+        let pixels = with_pixels!(self.pixels, array => Pixel::wrap(array.slice_move(part)));
         let validity = match &self.validity {
             Validity::All => Validity::All,
             Validity::Mask(mask) => Validity::Mask(mask.slice(part).to_owned().into()),

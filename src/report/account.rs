@@ -150,6 +150,8 @@ pub(super) struct IncidentReport {
     pub(super) stalls: u64,
     /// What the last stall said.
     pub(super) stalled: Vec<String>,
+    /// What was odd about inputs, with the stage and the first item.
+    pub(super) warnings: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -188,6 +190,7 @@ impl Report {
                 overdrawn_bytes: digest.incidents.overdrawn,
                 stalls: digest.incidents.stalls,
                 stalled: digest.incidents.stalled.clone(),
+                warnings: digest.incidents.warnings.clone(),
             },
             failures: failures(digest),
             calibration: calibrate(digest),

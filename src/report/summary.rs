@@ -27,6 +27,7 @@ pub struct Summary {
     retries: u64,
     overdrafts: u64,
     stalls: u64,
+    warnings: u64,
     resident: u64,
     stopping: Option<String>,
     limits: BTreeMap<ResourceName, Found>,
@@ -93,6 +94,7 @@ impl Summary {
             Event::StageRetried { .. } => self.retries += 1,
             Event::Overdraft { .. } => self.overdrafts += 1,
             Event::Stalled { .. } => self.stalls += 1,
+            Event::StageWarned { .. } => self.warnings += 1,
             Event::Sample(sample) => self.resident = self.resident.max(sample.resident),
             Event::Stopping { reason, .. } => self.stopping = Some(reason.clone()),
             Event::LimitChanged { resource, from, to, .. } => self.moved(resource, *from, *to),
@@ -221,6 +223,7 @@ impl Summary {
             (self.retries, "retry", "retries"),
             (self.overdrafts, "overdraft of memory", "overdrafts of memory"),
             (self.stalls, "stall", "stalls"),
+            (self.warnings, "warning about inputs", "warnings about inputs"),
         ];
         let happened = counts.into_iter().filter(|(count, ..)| *count > 0);
         let parts: Vec<String> = happened.map(|(count, one, many)| counted(count, one, many)).collect();

@@ -161,6 +161,10 @@ impl Report {
             lines.push(format!("{} stalls, the last one:", spoken_count(incidents.stalls)));
             lines.extend(incidents.stalled.iter().map(|line| format!("  {line}")));
         }
+        if !incidents.warnings.is_empty() {
+            lines.push("warnings, each with its first item".to_owned());
+            lines.extend(incidents.warnings.iter().map(|warning| format!("  {warning}")));
+        }
         lines.join("\n")
     }
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""large.py PROGRAM: a BigTIFF of 73728 x 73728 pixels and a scene of 10980 x 10980 go through calc, warp and stats in a
-memory budget of 256 MB; what comes out is held against numpy, and no more than 400 MB may be resident.
+"""large.py PROGRAM [SIZE]: a BigTIFF of 73728 x 73728 pixels and a scene of 10980 x 10980 go through calc, warp and stats,
+in one pipeline, in a memory budget of 256 MB; what comes out is held against numpy, and no more than 400 MB may be resident.
+With a SIZE, a multiple of 512 from 8192 on, the BigTIFF has that many columns and rows.
 
-Needs rasterio and numpy, 2 GB of disk, and some minutes; the files are removed in the end."""
+Needs rasterio, numpy and gdal_translate, 2 GB of disk, and some minutes; the files are removed in the end."""
 
 import json
 import os
@@ -10,11 +11,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 
 import numpy as np
 import rasterio
 from rasterio.transform import from_origin
 from rasterio.windows import Window
+
+sys.dont_write_bytecode = True
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cases"))
+from reference import validity  # noqa: E402
+from warp_reference import check_warp  # noqa: E402
 
 MOST_RESIDENT = 400e6
 
@@ -31,41 +38,34 @@ memory.bytes = "256 MB"
 files   = {{ list = {{ uris = ["large.tif"] }} }}
 bands   = {{ from = "files", read = {{ bands = {{ a = 1 }} }} }}
 sums    = {{ from = "bands", calc = {{ bands = {{ b = "a * 2 + 1" }}, dtype = "uint16", nodata = 65535 }} }}
-{stages}
-"""
-
-STATISTICS = """
-rows    = { from = "sums", stats = { statistics = ["count", "total", "min", "max", "sum", "mean", "std"] } }
-table   = { from = "rows", table = { path = "rows.jsonl" } }
-"""
-
-WARP = """
+rows    = {{ from = "sums", stats = {{ statistics = ["count", "total", "min", "max", "sum", "mean", "std"] }} }}
+table   = {{ from = "rows", table = {{ path = "rows.jsonl" }} }}
 warped  = {{ from = "sums", warp = {{ {warp} }} }}
 encoded = {{ from = "warped", encode = {{ format = "cog", compress = "zstd", level = 1 }} }}
 written = {{ from = "encoded", write = {{ path = "warped.tif" }} }}
 """
 
 
-def main(program):
-    run(program, "73728 x 73728", make_sparse, 'crs = "EPSG:32633", resampling = "nearest", size = [36864, 36864]')
+def main(program, size=73728):
+    half = f'crs = "EPSG:32633", resampling = "nearest", size = [{size // 2}, {size // 2}]'
+    run(program, f"{size} x {size}", partial(make_sparse, size), half)
     run(program, "10980 x 10980", make_scene, 'crs = "EPSG:3857", resampling = "bilinear"')
 
 
 def run(program, title, make, warp):
     with tempfile.TemporaryDirectory() as folder:
-        expected = make(os.path.join(folder, "large.tif"))
-        go(program, f"{title}, calc and stats", folder, STATISTICS)
+        expected, check = make(os.path.join(folder, "large.tif"))
+        go(program, title, folder, warp)
         row = json.loads(open(os.path.join(folder, "rows.jsonl")).readline())
         for name, value in expected.items():
             assert abs(row[name] - value) <= 1e-9 * max(1, abs(value)), f"{title}: {name} is {row[name]}, not {value}"
-        go(program, f"{title}, calc and warp", folder, WARP.format(warp=warp))
-        check_warped(os.path.join(folder, "warped.tif"), expected)
+        check(folder)
 
 
-def go(program, title, folder, stages):
-    """Runs a pipeline, and tells what it took; fails when it had more memory than it may."""
+def go(program, title, folder, warp):
+    """Runs the pipeline, and tells what it took; fails when it had more memory than it may."""
     with open(os.path.join(folder, "large.toml"), "w") as file:
-        file.write(PIPELINE.format(stages=stages))
+        file.write(PIPELINE.format(warp=warp))
     begun = time.monotonic()
     subprocess.run([program, "large.toml", "--quiet"], cwd=folder, check=True)
     took = time.monotonic() - begun
@@ -77,14 +77,15 @@ def go(program, title, folder, stages):
     assert peak < MOST_RESIDENT, f"{title}: {peak} bytes were resident"
 
 
-def make_sparse(path):
+def make_sparse(size, path):
     """One block of 4096 x 4096 pixels of 1, 2, 3, ...; the rest of the file has no tiles and is nodata."""
-    form = dict(driver="GTiff", width=73728, height=73728, count=1, dtype="uint16", nodata=0, BIGTIFF="YES")
+    form = dict(driver="GTiff", width=size, height=size, count=1, dtype="uint16", nodata=0, BIGTIFF="YES")
     form |= dict(tiled=True, blockxsize=512, blockysize=512, compress="deflate", SPARSE_OK=True)
+    corner = (size // 4, size // 8 * 2)
     block = (np.arange(4096 * 4096, dtype=np.int64) % 30000 + 1).astype("uint16").reshape(4096, 4096)
     with rasterio.open(path, "w", crs="EPSG:32633", transform=from_origin(0, 8e6, 10, 10), **form) as file:
-        file.write(block, 1, window=Window(30000, 20000, 4096, 4096))
-    return statistics(block.astype(np.float64) * 2 + 1, 73728 * 73728)
+        file.write(block, 1, window=Window(corner[1], corner[0], 4096, 4096))
+    return statistics(block.astype(np.float64) * 2 + 1, size * size), partial(check_halved, block, corner)
 
 
 def make_scene(path):
@@ -99,7 +100,7 @@ def make_scene(path):
     scene[:2000, :2000] = 0
     with rasterio.open(path, "w", crs="EPSG:32633", transform=from_origin(399960, 5300040, 10, 10), **form) as file:
         file.write(scene, 1)
-    return statistics(scene[scene > 0].astype(np.float64) * 2 + 1, size * size)
+    return statistics(scene[scene > 0].astype(np.float64) * 2 + 1, size * size), check_scene
 
 
 def statistics(values, total):
@@ -108,19 +109,31 @@ def statistics(values, total):
     return found | {"sum": values.sum(), "mean": values.mean(), "std": values.std()}
 
 
-def check_warped(path, expected):
-    """The output is read in rows of tiles, which is all that memory has to hold here too."""
-    low, high, valid = np.inf, -np.inf, 0
-    with rasterio.open(path) as file:
+def check_halved(block, corner, folder):
+    """The centre of a pixel twice as wide lies between two, of which the later one is the nearest."""
+    expected = block[1::2, 1::2] * 2 + 1
+    (row, col), (height, width) = (at // 2 for at in corner), expected.shape
+    valid = 0
+    with rasterio.open(os.path.join(folder, "warped.tif")) as file:
+        assert np.array_equal(file.read(1, window=Window(col, row, width, height)), expected)
+        # In rows of tiles, which is all that memory has to hold here too.
         for row in range(0, file.height, 2048):
-            window = Window(0, row, file.width, min(2048, file.height - row))
-            band = file.read(1, window=window)
-            band = band[band != file.nodata]
-            valid += band.size
-            if band.size:
-                low, high = min(low, band.min()), max(high, band.max())
-    assert valid > 0 and expected["min"] <= low and high <= expected["max"], (low, high, valid)
+            band = file.read(1, window=Window(0, row, file.width, min(2048, file.height - row)))
+            valid += int((band != file.nodata).sum())
+    assert valid == expected.size, f"{valid} pixels are valid, not {expected.size}"
+
+
+def check_scene(folder):
+    """Against `calc` by numpy, at exact places."""
+    made = os.path.join(folder, "calculated.tif")
+    with rasterio.open(os.path.join(folder, "large.tif")) as source:
+        scene = source.read(1)
+        with rasterio.open(made, "w", **source.profile | {"nodata": 65535}) as file:
+            file.write(np.where(scene == 0, 65535, scene * 2 + 1).astype("uint16"), 1)
+    with rasterio.open(made) as source, rasterio.open(os.path.join(folder, "warped.tif")) as output:
+        faults = check_warp(source, output, "bilinear", validity)
+    assert not faults, faults
 
 
 if __name__ == "__main__":
-    main(os.path.abspath(sys.argv[1]))
+    main(os.path.abspath(sys.argv[1]), *map(int, sys.argv[2:]))

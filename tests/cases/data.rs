@@ -56,6 +56,7 @@ bands = {{ from = "files", read = {{}} }}
     fn gives(&self, kind: &str, output: &str) {
         let sources = files().into_iter().filter(|(item, _)| !self.refused.contains_key(item));
         let mut check = Command::new(python());
+        check.env("PYTHONDONTWRITEBYTECODE", "1");
         check.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/reference.py")).arg(kind);
         check.arg(self.folder.path().join(output)).args(sources.map(|(_, path)| path));
         let told = check.output().unwrap();

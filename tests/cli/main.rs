@@ -6,6 +6,8 @@ mod bad_input;
 mod catalogue;
 mod chunks;
 mod diagnostics;
+mod drawn;
+mod forked;
 mod grouped;
 mod interrupted;
 mod job;

@@ -101,7 +101,7 @@ fn bytes_of(item: &Item) -> Vec<u8> {
 
 /// A left part of an item, or its right part.
 fn window(item: &Item, window: Window) -> Item {
-    let member = tiff::cut(&raster_of(item).members[0], window).unwrap();
+    let member = raster_of(item).members[0].clone().cut(window).unwrap();
     let lineage = Lineage { parent: Some(item.id.clone()), window: Some(window), ..Lineage::default() };
     Item {
         id: "dem/0/0".into(),

@@ -114,7 +114,9 @@ impl Inputs {
                 raster.members.len()
             )));
         };
-        let bytes = geotiff(member, &context.cancel)?;
+        let wanted = context.wanted.first().copied().unwrap_or(member.window);
+        let part = member.clone().cut(wanted).map_err(|error| Failure::item(error.to_string()))?;
+        let bytes = geotiff(&part, &context.cancel)?;
         let path = self.keep(written(fresh(&context.scratch, ".tif"), &[&bytes], context)?);
         self.files.push(Input { name: "data".into(), place: Ok(path) });
         Ok(())

@@ -151,18 +151,6 @@ pub(super) fn read(
     Ok(Member { id: source.id, grid: layout.grid, window, bands, tags: layout.tags })
 }
 
-/// Tells what a reader should know of the files of the first window.
-pub(super) fn warn(files: &[KnownFile], item: &Item) {
-    if item.lineage.position.is_some_and(|position| position != (0, 0)) {
-        return;
-    }
-    for file in files {
-        for warning in file.header.iter().flat_map(|header| header.warnings()) {
-            tracing::warn!(item = %item.id, file = file.shown, "{warning}");
-        }
-    }
-}
-
 /// What is known of a file, from the item's shape or else from the file itself when it is used.
 fn describe(file: &FileSource, known: &[KnownFile], options: &ReadOptions) -> Result<KnownFile, Failure> {
     let header =

@@ -20,11 +20,13 @@ use crate::raster::{Crs, Grid, Header, Resampling};
 /// A pixel of the target is valid where the source pixel under its centre is; for `average`, `mode`, `min`, `max`, `med`,
 /// `q1`, `q3` and `sum`, where any valid pixel lies in its area. Invalid pixels never blend into values: weights are those
 /// of the valid ones. Beside invalid pixels and at the edge, `cubic` and `lanczos` are bilinear. Where the target shrinks
-/// the image, kernels widen so that every source pixel counts.
+/// the image, kernels widen so that every source pixel counts: along columns and rows of the source by as many pixels as
+/// a pixel of the target spans in the median over the image, taken as 1 below 1.053 and as the whole number that is less
+/// than 0.05 away.
 ///
 /// Pixel types are kept: values are computed in 64-bit floating point, then rounded, halves away from zero, and clamped,
 /// never wrapped. `nearest`, `mode`, `min`, `max` and the quantiles take values as they are, 64-bit integers included.
-/// Source coordinates are interpolated between exact ones, at most 1/64 pixel off.
+/// Source coordinates are interpolated between exact ones, column and row together at most 1/64 pixel off.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct WarpOptions {

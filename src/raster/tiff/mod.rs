@@ -10,7 +10,6 @@ mod assembly;
 mod block;
 mod check;
 mod codec;
-mod cut;
 mod directory;
 mod error;
 mod form;
@@ -36,7 +35,6 @@ mod tests;
 use block::{Block, Part};
 
 pub use assembly::{TileAssembly, assembly};
-pub use cut::cut;
 pub use error::TiffError;
 pub use form::{Form, FormBand};
 pub use settings::{Compression, Format, Overviews, Predictor, Reduction, Settings};

@@ -98,5 +98,5 @@ fn open(bytes: &[u8]) -> Dataset {
 
 /// The pixels of one window of a member.
 fn window_of(member: &Member, window: Window) -> Member {
-    cut(member, window).unwrap()
+    member.clone().cut(window).unwrap()
 }

@@ -39,7 +39,9 @@ impl Footprint {
         }
         let horizon = horizon(image, crs, &interior)?;
         let has_horizon = !horizon.is_empty();
+        let seam = if crs::is_geographic(crs) { Vec::new() } else { seam(image, crs, &interior)? };
         interior.extend(horizon);
+        interior.extend(seam);
         let bounds = if crs::is_geographic(crs) && has_horizon {
             bounds_to_horizon(image, crs, &ring, &interior)?
         } else if crs::is_geographic(crs) {
@@ -124,37 +126,83 @@ fn bounds_to_horizon(
 }
 
 /// Places on the horizon, where lines through the interior leave the Earth; none where the whole image has a place in
-/// the system. `interior` are the transformed places of [`interior`].
+/// the system. `transformed` are the places of [`interior`] in the system.
 fn horizon(image: &SourceImage, crs: &Crs, transformed: &[(f64, f64)]) -> Result<Vec<(f64, f64)>, WarpError> {
-    /// Halvings of the way between two places of the interior: to a 80,000th of the image.
-    const HALVINGS: usize = 12;
     let places = interior();
-    let across = |index: usize| (index % (INSIDE + 1) < INSIDE).then_some(index + 1);
-    let down = |index: usize| (index + INSIDE + 1 < places.len()).then_some(index + INSIDE + 1);
-    let neighbours = (0..places.len())
-        .flat_map(|index| [across(index), down(index)].into_iter().flatten().map(move |next| (index, next)));
     // The way from a place on the Earth to one in the sky.
-    let mut ways: Vec<[(f64, f64); 2]> = neighbours
+    let ways = neighbours()
         .filter_map(|(one, other)| match (is_finite(&transformed[one]), is_finite(&transformed[other])) {
-            (true, false) => Some([places[one], places[other]]),
-            (false, true) => Some([places[other], places[one]]),
+            (true, false) => {
+                Some(Way { ends: [places[one], places[other]], at: [transformed[one], NOWHERE] })
+            }
+            (false, true) => {
+                Some(Way { ends: [places[other], places[one]], at: [transformed[other], NOWHERE] })
+            }
             _ => None,
         })
         .collect();
+    let ways = halved(image, crs, ways, |_, middle| usize::from(!is_finite(&middle)))?;
+    Ok(ways.into_iter().map(|way| way.at[0]).collect())
+}
+
+/// Places on both sides of where the system is torn, as cylindrical ones are at 180°; none where it is whole over the
+/// image. `transformed` are the places of [`interior`] in the system.
+fn seam(image: &SourceImage, crs: &Crs, transformed: &[(f64, f64)]) -> Result<Vec<(f64, f64)>, WarpError> {
+    let Some([west, _, east, _]) = box_of(transformed) else { return Ok(Vec::new()) };
+    let places = interior();
+    let is_torn = |one: (f64, f64), other: (f64, f64)| (one.0 - other.0).abs() > (east - west) / 2.0;
+    let ways = neighbours()
+        .filter(|(one, other)| is_torn(transformed[*one], transformed[*other]))
+        .map(|(one, other)| Way {
+            ends: [places[one], places[other]],
+            at: [transformed[one], transformed[other]],
+        })
+        .collect();
+    let nearer = |way: &Way, middle: (f64, f64)| {
+        usize::from((middle.0 - way.at[1].0).abs() < (middle.0 - way.at[0].0).abs())
+    };
+    let ways = halved(image, crs, ways, nearer)?;
+    Ok(ways.into_iter().flat_map(|way| way.at).collect())
+}
+
+/// A straight line through an image: its ends as parts of width and height, and in a system.
+struct Way {
+    ends: [(f64, f64); 2],
+    at: [(f64, f64); 2],
+}
+
+const NOWHERE: (f64, f64) = (f64::NAN, f64::NAN);
+
+/// Halves ways again and again: the middle takes the place of the end that `replaced` names.
+fn halved(
+    image: &SourceImage,
+    crs: &Crs,
+    mut ways: Vec<Way>,
+    replaced: impl Fn(&Way, (f64, f64)) -> usize,
+) -> Result<Vec<Way>, WarpError> {
+    /// From a 20th of the image to a 1,300,000th.
+    const HALVINGS: usize = 16;
     for _ in 0..HALVINGS {
-        let middle =
-            |[earth, sky]: &[(f64, f64); 2]| (f64::midpoint(earth.0, sky.0), f64::midpoint(earth.1, sky.1));
+        let middle = |Way { ends: [a, b], .. }: &Way| (f64::midpoint(a.0, b.0), f64::midpoint(a.1, b.1));
         let middles: Vec<(f64, f64)> = ways.iter().map(middle).collect();
         let mut points = image_points(image, &middles)?;
         to_system(&mut points, &image.crs, crs)?;
         for ((way, middle), point) in ways.iter_mut().zip(middles).zip(points) {
-            way[usize::from(!is_finite(&point))] = middle;
+            let end = replaced(way, point);
+            (way.ends[end], way.at[end]) = (middle, point);
         }
     }
-    let earth: Vec<(f64, f64)> = ways.into_iter().map(|[earth, _]| earth).collect();
-    let mut points = image_points(image, &earth)?;
-    to_system(&mut points, &image.crs, crs)?;
-    Ok(points)
+    Ok(ways)
+}
+
+/// Places of [`interior`] beside and below each other.
+fn neighbours() -> impl Iterator<Item = (usize, usize)> {
+    let count = (INSIDE + 1) * (INSIDE + 1);
+    let across = |index: usize| (index % (INSIDE + 1) < INSIDE).then_some(index + 1);
+    let down = move |index: usize| (index + INSIDE + 1 < count).then_some(index + INSIDE + 1);
+    (0..count).flat_map(move |index| {
+        [across(index), down(index)].into_iter().flatten().map(move |next| (index, next))
+    })
 }
 
 fn is_finite((x, y): &(f64, f64)) -> bool {
@@ -242,6 +290,15 @@ mod tests {
         let found = footprint("EPSG:3995", square, (200, 200), "EPSG:4326");
         assert_near(found.bounds, [-180.0, 77.0, 180.0, 90.0], 0.1);
         assert!(!found.crosses_antimeridian);
+    }
+
+    /// A whole turn of 2π × 6378137 m, and the pole at its end.
+    #[test]
+    fn an_image_around_the_pole_reaches_both_ends_of_mercator() {
+        let square = [-1e6, 1e4, 0.0, 1e6, 0.0, -1e4];
+        let half = std::f64::consts::PI * 6_378_137.0;
+        let found = footprint("EPSG:3995", square, (200, 200), "EPSG:3857");
+        assert_near([found.bounds[0], 0.0, found.bounds[2], 0.0], [-half, 0.0, half, 0.0], 300.0);
     }
 
     #[test]

@@ -17,7 +17,7 @@ const SMALLEST: u64 = 4;
 /// 1.5 × 2^32: a sum with it keeps 20 bits of fraction.
 pub(super) const SNAP: f64 = 6_442_450_944.0;
 
-/// Largest error at a checked place, in source pixels.
+/// Largest error at a checked place, in source pixels, of both coordinates together.
 const TOLERANCE: f64 = 1.0 / 64.0;
 
 /// A rectangle of target pixels whose source coordinates come from one rule.
@@ -152,9 +152,9 @@ impl Nodes {
         [0, 3, 12, 15].map(|i| (self.x[i], self.y[i]))
     }
 
-    /// The largest distance from the bilinear surface; infinite where a node has no image.
+    /// The largest distances of both coordinates from the bilinear surface, added; infinite where a node has no image.
     fn error(&self) -> f64 {
-        deviation(&self.x).max(deviation(&self.y))
+        deviation(&self.x) + deviation(&self.y)
     }
 }
 

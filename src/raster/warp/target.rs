@@ -76,7 +76,7 @@ impl FreeTarget {
                 Ok(match (size, resolution) {
                     (Some(size), _) => sized(crs, extent, size),
                     (None, Some(resolution)) => self.spaced(crs, extent, resolution),
-                    (None, None) => filled(crs, extent, suggestion.resolution),
+                    (None, None) => filled(crs, extent, at_most(suggestion.resolution, extent)),
                 })
             }
         }
@@ -107,9 +107,18 @@ fn sized(crs: Crs, [west, south, east, north]: [f64; 4], (width, height): (u64, 
     Grid { crs: Some(crs), geotransform: [west, x, 0.0, north, 0.0, -y], width, height }
 }
 
-/// As many pixels of a size as fill bounds from the upper left, to the nearest whole number, as `gdalwarp` counts.
+/// A size of pixels that is no larger than bounds are: an image narrower than a suggested pixel keeps its extent.
+fn at_most((x, y): (f64, f64), [west, south, east, north]: [f64; 4]) -> (f64, f64) {
+    (x.min(east - west), y.min(north - south))
+}
+
+/// As many pixels of a size as fill bounds from the upper left, to the nearest whole number, as `gdalwarp` counts, and one
+/// at least.
 fn filled(crs: Crs, [west, south, east, north]: [f64; 4], (x, y): (f64, f64)) -> Grid {
-    let count = |length: f64, size: f64| (length / size + 0.5).floor() as u64;
+    let count = |length: f64, size: f64| match (length / size + 0.5).floor() as u64 {
+        0 if length > 0.0 => 1,
+        count => count,
+    };
     let (width, height) = (count(east - west, x), count(north - south, y));
     Grid { crs: Some(crs), geotransform: [west, x, 0.0, north, 0.0, -y], width, height }
 }
@@ -231,6 +240,19 @@ mod tests {
         assert_eq!((aligned.geotransform[0], aligned.geotransform[3], aligned.width), (5e5, 4e6, 4));
         let loose = FreeTarget { align: false, ..given }.grid(&source).unwrap();
         assert_eq!((loose.geotransform[0], loose.geotransform[3], loose.width), (500_005.0, 3_999_995.0, 3));
+    }
+
+    /// 40 rows of 30 m × 1 column of 5 m: square pixels of its diagonal would be 30 m wide.
+    #[test]
+    fn an_image_narrower_than_a_pixel_keeps_its_column() {
+        let strip = [image("EPSG:32633", [5e5, 5.0, 0.0, 4e6, 0.0, -30.0], (1, 40))];
+        let grid = free("EPSG:3857").grid(&strip).unwrap();
+        assert_eq!(grid.width, 1);
+        let extent = Footprint::of(&strip[0], &crs::parse("EPSG:3857").unwrap()).unwrap().bounds;
+        let middle = grid.geotransform[0] + grid.geotransform[1] / 2.0;
+        assert!(extent[0] < middle && middle < extent[2], "{grid:?} {extent:?}");
+        let coarse = FreeTarget { resolution: Some((100.0, 100.0)), align: false, ..free("EPSG:32633") };
+        assert_eq!(coarse.grid(&strip).unwrap().width, 1);
     }
 
     #[test]

@@ -34,28 +34,12 @@ fn member<T: Pixel>(
     }
 }
 
-/// The part of a member that a window of its image holds.
-fn cut(member: &Member, window: Window) -> Member {
-    let (rows, columns) = (window.row as usize.., window.col as usize..);
-    let (height, width) = (window.height as usize, window.width as usize);
-    let slice = ndarray::s![rows.start..rows.start + height, columns.start..columns.start + width];
-    let mut part = member.clone();
-    part.window = window;
-    for band in &mut part.bands {
-        band.pixels = crate::raster::with_pixels!(&band.pixels, array => Pixel::wrap(array.slice(slice).to_owned().into_shared()));
-        if let Validity::Mask(mask) = &band.validity {
-            band.validity = Validity::Mask(Arc::new(mask.slice(slice).to_owned()));
-        }
-    }
-    part
-}
-
 /// Bits of every pixel, `None` where invalid, of the first band of a window warped from its own part of the source.
 fn warped(member: &Member, target: &Grid, window: Window, resampling: Resampling) -> Vec<Option<u64>> {
     let image = SourceImage::new(&member.grid, &Placement::Affine, &SourceOptions::default()).unwrap();
     let warp = Warp::new(&image, target, resampling).unwrap();
     let Some(needed) = warp.source_window(&window) else { return vec![None; window.pixels() as usize] };
-    let band = warp.bands(&cut(member, needed), &window, &|| false).unwrap().remove(0);
+    let band = warp.bands(&member.clone().cut(needed).unwrap(), &window, &|| false).unwrap().remove(0);
     let dim = (window.height as usize, window.width as usize);
     let places = ndarray::indices(dim).into_iter();
     places.map(|(row, col)| band.validity.is_valid(row, col).then(|| bits(&band.pixels, row, col))).collect()

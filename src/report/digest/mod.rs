@@ -87,6 +87,8 @@ pub(crate) struct Incidents {
     /// What the last stall said.
     pub(crate) stalled: Vec<String>,
     pub(crate) stopping: Option<String>,
+    /// What was odd about inputs, with the stage and the first item.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// What only the last event tells.
@@ -192,6 +194,9 @@ impl Digest {
                 incidents.stalled.clone_from(waiting);
             }
             Event::Stopping { reason, .. } => incidents.stopping = Some(reason.clone()),
+            Event::StageWarned { stage, item, message } => {
+                incidents.warnings.push(format!("in `{stage}`: `{item}`: {message}"));
+            }
             _ => {}
         }
     }
@@ -276,6 +281,7 @@ impl Digest {
         self.incidents.overdrafts += other.incidents.overdrafts;
         self.incidents.overdrawn += other.incidents.overdrawn;
         self.incidents.stalls += other.incidents.stalls;
+        self.incidents.warnings.extend(other.incidents.warnings.iter().cloned());
         self.limits.extend(other.limits.clone());
         self.end = match (self.end, other.end) {
             (Some(one), Some(another)) => Some(one.with(another)),
