@@ -1,8 +1,9 @@
 //! From the forms of a limit to its figure, with the arithmetic beside it.
 //!
-//! Zeros and crossed bounds are refused where the forms are read.
+//! Zeros are refused where the forms are read; bounds that cross, here.
 
 use super::{Limit, codes};
+use crate::config::codes::OUT_OF_RANGE;
 use crate::config::{Clamp, CoresExpression, Fault, ResourceForm, Share, SizeForm, Span, Spanned};
 use crate::machine::{Granted, Machine};
 use crate::units::{ByteSize, Percent, RateLimit};
@@ -44,16 +45,35 @@ fn of_slots(name: &str, form: &Spanned<SizeForm>, basis: &Basis) -> Result<Figur
         SizeForm::Fixed(count) => Ok(Figure::slots(count, count.to_string())),
         SizeForm::Cores(expression) => Ok(of_cores(expression, &machine.cores)),
         SizeForm::Memory { budget, working_set, clamp } => {
+            agreeing(clamp, &form.span)?;
             Divided::memory(budget, working_set, &machine.memory).clamped(name, clamp, &form.span)
         }
         SizeForm::Descriptors { share, each, clamp } => {
+            agreeing(clamp, &form.span)?;
             Divided::descriptors(share, each, &machine.descriptors).clamped(name, clamp, &form.span)
         }
-        SizeForm::Adaptive { from, to } => {
-            let derivation = format!("adaptive from {from} to {to}");
-            Ok(Figure { limit: Limit::Adaptive { from, to }, derivation })
+        SizeForm::Adaptive { from, to, clamp } => {
+            agreeing(clamp, &form.span)?;
+            in_order(("from", from), ("to", to), &form.span)?;
+            Ok(Figure::adaptive(from, to, clamp))
         }
     }
+}
+
+fn agreeing(clamp: Clamp, place: &Span) -> Result<(), Fault> {
+    match (clamp.at_least, clamp.at_most) {
+        (Some(least), Some(most)) => in_order(("at-least", least), ("at-most", most), place),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses two bounds of which the lower one is the larger.
+fn in_order((lower, least): (&str, u64), (upper, most): (&str, u64), place: &Span) -> Result<(), Fault> {
+    if least <= most {
+        return Ok(());
+    }
+    let message = format!("`{lower}` is {least}, above `{upper}`, which is {most}");
+    Err(Fault::error(OUT_OF_RANGE, place.clone(), message))
 }
 
 fn of_cores(expression: CoresExpression, granted: &Granted) -> Figure {
@@ -175,6 +195,15 @@ impl Divided {
     }
 }
 
+/// How a clamp changes counts; `None` where it leaves all as they are.
+fn clamped_text(counts: &[u64], clamp: Clamp) -> Option<String> {
+    let raised = clamp.at_least.filter(|least| counts.iter().any(|count| count < least));
+    let cut = clamp.at_most.filter(|most| counts.iter().any(|count| count > most));
+    let raised = raised.map(|least| format!(", at least {least}"));
+    let cut = cut.map(|most| format!(", at most {most}"));
+    (raised.is_some() || cut.is_some()).then(|| raised.into_iter().chain(cut).collect())
+}
+
 impl Figure {
     pub(super) fn slots(count: u64, derivation: String) -> Self {
         Self { limit: Limit::Slots(count), derivation }
@@ -188,16 +217,18 @@ impl Figure {
         }
     }
 
+    fn adaptive(from: u64, to: u64, clamp: Clamp) -> Self {
+        let derivation = format!("adaptive from {from} to {to}");
+        let clamped = clamped_text(&[from, to], clamp).unwrap_or_default();
+        let limit = Limit::Adaptive { from: clamp.of(from), to: clamp.of(to) };
+        Self { limit, derivation: derivation + &clamped }
+    }
+
     fn clamped(self, clamp: Clamp) -> Self {
         let Limit::Slots(count) = self.limit else { return self };
-        match (clamp.at_least, clamp.at_most) {
-            (Some(least), _) if count < least => {
-                Self::slots(least, format!("{}, at least {least}", self.derivation))
-            }
-            (_, Some(most)) if count > most => {
-                Self::slots(most, format!("{}, at most {most}", self.derivation))
-            }
-            _ => self,
+        match clamped_text(&[count], clamp) {
+            Some(text) => Self::slots(clamp.of(count), format!("{}{text}", self.derivation)),
+            None => self,
         }
     }
 

@@ -150,9 +150,12 @@ mod tests {
 
     #[test]
     fn remote_files_whose_format_has_no_tiles_are_told_where_parts_would_move() {
-        let input = |text: &str| match text.contains("://") {
-            true => Location::Remote(text.parse().unwrap()),
-            false => Location::Local(text.into()),
+        let input = |text: &str| {
+            if text.contains("://") {
+                Location::Remote(text.parse().unwrap())
+            } else {
+                Location::Local(text.into())
+            }
         };
         let of = |fate, inputs: &[&str]| Prospect {
             inputs: inputs.iter().map(|text| input(text)).collect(),

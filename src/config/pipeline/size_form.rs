@@ -43,6 +43,8 @@ pub enum SizeForm {
         from: u64,
         /// Never above.
         to: u64,
+        /// Clamps of both.
+        clamp: Clamp,
     },
 }
 
@@ -59,7 +61,7 @@ pub enum CoresExpression {
     Over(u64),
 }
 
-/// `at-least` and `at-most`.
+/// `at-least` and `at-most`; whether they agree is told with the plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clamp {
     /// `at-least`
@@ -71,6 +73,13 @@ pub struct Clamp {
 /// What a count is called in messages and in the schema.
 const SIZE: &str =
     "a count like `32`, `\"cores\"` with one operation like `\"cores - 1\"`, or a table that derives it";
+
+impl Clamp {
+    /// The count within both bounds.
+    pub fn of(self, count: u64) -> u64 {
+        count.max(self.at_least.unwrap_or(0)).min(self.at_most.unwrap_or(u64::MAX))
+    }
+}
 
 impl FromStr for CoresExpression {
     type Err = String;
@@ -120,14 +129,14 @@ struct AdaptiveTable {
     /// Never below this count, 1 or more. A demand above it is refused.
     #[schemars(range(min = 1))]
     from: u64,
-    /// Never above this count.
+    /// Never above this count, which is not below `from`.
     #[schemars(range(min = 1))]
     to: u64,
 }
 
 impl SizeTable {
     fn into_form(self) -> Result<SizeForm, String> {
-        let clamp = self.clamp()?;
+        let clamp = Clamp { at_least: self.at_least, at_most: self.at_most };
         match (self.memory, self.descriptors, self.adaptive) {
             (Some(budget), None, None) => {
                 let working_set = self.working_set.filter(|size| size.0 > 0);
@@ -138,27 +147,10 @@ impl SizeTable {
             (None, Some(share), None) => {
                 Ok(SizeForm::Descriptors { share, each: self.each.unwrap_or(1).max(1), clamp })
             }
-            (None, None, Some(AdaptiveTable { from, to })) if clamp == Clamp::default() => {
-                if 1 <= from && from <= to {
-                    Ok(SizeForm::Adaptive { from, to })
-                } else {
-                    Err(format!("`from` is at least 1 and at most `to`, found {from} and {to}"))
-                }
-            }
-            (None, None, Some(_)) => {
-                Err("`adaptive` has its own bounds `from` and `to`, so `at-least` and `at-most` do nothing"
-                    .into())
+            (None, None, Some(AdaptiveTable { from, to })) => {
+                Ok(SizeForm::Adaptive { from: from.max(1), to: to.max(1), clamp })
             }
             _ => Err("a count is derived from exactly one of `memory`, `descriptors`, `adaptive`".into()),
-        }
-    }
-
-    fn clamp(&self) -> Result<Clamp, String> {
-        match (self.at_least, self.at_most) {
-            (Some(least), Some(most)) if least > most => {
-                Err(format!("`at-least` is {least}, above `at-most`, which is {most}"))
-            }
-            (at_least, at_most) => Ok(Clamp { at_least, at_most }),
         }
     }
 }

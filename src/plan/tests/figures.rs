@@ -73,6 +73,9 @@ fn counts_are_derived_with_their_arithmetic() {
 fn an_adaptive_count_has_two_bounds() {
     let (limit, text) = sized("slots = { adaptive = { from = 4, to = 64 } }");
     assert_eq!((limit, text.as_str()), (Limit::Adaptive { from: 4, to: 64 }, "adaptive from 4 to 64"));
+    let (limit, text) = sized("slots = { adaptive = { from = 4, to = 64 }, at-least = 8, at-most = 32 }");
+    let expected = "adaptive from 4 to 64, at least 8, at most 32";
+    assert_eq!((limit, text.as_str()), (Limit::Adaptive { from: 8, to: 32 }, expected));
 }
 
 #[test]

@@ -42,17 +42,17 @@ async fn reasons(
     reasons.clone()
 }
 
-fn some_of_it() -> Option<Vec<AssetNeed>> {
-    Some(vec![need("data", 0, 16)])
+fn some_of_it() -> Vec<AssetNeed> {
+    vec![need("data", 0, 16)]
 }
 
 #[tokio::test]
 async fn what_the_pipeline_says_is_the_reason() {
     let (server, _) = server_of_tiff().await;
     let whole = |reason| vec![Some(reason)];
-    assert_eq!(reasons(&server, "mode = 'whole'", some_of_it()).await, whole(WholeReason::Mode));
+    assert_eq!(reasons(&server, "mode = 'whole'", Some(some_of_it())).await, whole(WholeReason::Mode));
     assert_eq!(reasons(&server, "", None).await, whole(WholeReason::TakenItself));
-    assert_eq!(reasons(&server, "", some_of_it()).await, [None, None], "a header and a tile");
+    assert_eq!(reasons(&server, "", Some(some_of_it())).await, [None, None], "a header and a tile");
 }
 
 #[tokio::test]
@@ -66,10 +66,10 @@ async fn what_the_header_or_the_server_says_is_the_reason() {
     })
     .await;
     let told = |reason| [None, Some(reason)];
-    assert_eq!(reasons(&in_strips, "", some_of_it()).await, told(WholeReason::Strips));
-    assert_eq!(reasons(&without_ranges, "", some_of_it()).await, told(WholeReason::NoRanges));
+    assert_eq!(reasons(&in_strips, "", Some(some_of_it())).await, told(WholeReason::Strips));
+    assert_eq!(reasons(&without_ranges, "", Some(some_of_it())).await, told(WholeReason::NoRanges));
     let expected = [None, None, Some(WholeReason::Changed)];
-    assert_eq!(reasons(&changing, "", some_of_it()).await, expected);
+    assert_eq!(reasons(&changing, "", Some(some_of_it())).await, expected);
 }
 
 #[tokio::test]

@@ -56,15 +56,18 @@ aws_access_key_id = alone
 region = us-west-2
 ";
 
-fn keys(id: &str, secret: &str, token: Option<&str>) -> Option<Keys> {
-    Some(Keys { id: id.into(), secret: secret.into(), token: token.map(str::to_owned) })
+fn keys(id: &str, secret: &str, token: Option<&str>) -> Keys {
+    Keys { id: id.into(), secret: secret.into(), token: token.map(str::to_owned) }
 }
 
 #[test]
 fn the_default_profile_is_taken_where_none_is_named() {
     let found = Home::with(CREDENTIALS, CONFIG).profile(None, &[]).expect("a profile");
-    let expected =
-        Profile { keys: keys("first", "one=two", None), region: Some("eu-west-1".into()), endpoint: None };
+    let expected = Profile {
+        keys: Some(keys("first", "one=two", None)),
+        region: Some("eu-west-1".into()),
+        endpoint: None,
+    };
     assert_eq!(found, expected);
 }
 
@@ -72,7 +75,7 @@ fn the_default_profile_is_taken_where_none_is_named() {
 fn a_named_profile_has_what_both_files_say_and_the_credentials_file_goes_first() {
     let home = Home::with(CREDENTIALS, CONFIG);
     let expected = Profile {
-        keys: keys("second", "secret", Some("token")),
+        keys: Some(keys("second", "secret", Some("token"))),
         region: Some("eu-central-1".into()),
         endpoint: Some("http://127.0.0.1:9000".into()),
     };
@@ -92,7 +95,7 @@ fn keys_of_the_environment_go_before_a_profile_that_the_pipeline_does_not_name()
     assert_eq!((found.keys, found.region.as_deref()), (None, Some("eu-central-1")));
     assert_eq!(home.profile(None, &[provided, ("AWS_PROFILE", "gone")]), Ok(Profile::default()));
     let named = home.profile(Some("field"), &[provided]).expect("a profile");
-    assert_eq!(named.keys, keys("second", "secret", Some("token")));
+    assert_eq!(named.keys, Some(keys("second", "secret", Some("token"))));
 }
 
 #[test]
