@@ -40,6 +40,8 @@ pub struct Lineage {
     /// Columns × rows of the raster that `window` was counted in. Branches that end on other grids become the same part of
     /// the width and height of theirs.
     pub counted_in: Option<(u64, u64)>,
+    /// How many pixels beyond each side of the window a program is given, where there are any.
+    pub overlap: u64,
     /// The named grid that the window is a part of, when `window` or `group` was given one.
     pub grid: Option<Arc<Grid>>,
     /// The name of the group.

@@ -23,6 +23,8 @@ pub struct Footprint {
     pub is_cut: bool,
     /// Whether parts of the image have no place in the system: it shows the Earth to its horizon and the sky around it.
     pub has_horizon: bool,
+    /// Whether the image lies at both ends of a system and nowhere between.
+    pub is_torn: bool,
 }
 
 impl Footprint {
@@ -40,6 +42,7 @@ impl Footprint {
         let horizon = horizon(image, crs, &interior)?;
         let has_horizon = !horizon.is_empty();
         let seam = if crs::is_geographic(crs) { Vec::new() } else { seam(image, crs, &interior)? };
+        let is_torn = !seam.is_empty() && has_wide_gap(&interior);
         interior.extend(horizon);
         interior.extend(seam);
         let bounds = if crs::is_geographic(crs) && has_horizon {
@@ -51,7 +54,7 @@ impl Footprint {
         };
         let (bounds, crosses_antimeridian) =
             bounds.ok_or_else(|| WarpError::Nowhere { crs: crs::describe(crs) })?;
-        Ok(Self { bounds, crosses_antimeridian, is_cut, has_horizon })
+        Ok(Self { bounds, crosses_antimeridian, is_cut, has_horizon, is_torn })
     }
 }
 
@@ -163,6 +166,14 @@ fn seam(image: &SourceImage, crs: &Crs, transformed: &[(f64, f64)]) -> Result<Ve
     };
     let ways = halved(image, crs, ways, nearer)?;
     Ok(ways.into_iter().flat_map(|way| way.at).collect())
+}
+
+/// Whether nothing lies in more than half of the columns that finite points span.
+fn has_wide_gap(points: &[(f64, f64)]) -> bool {
+    let mut x: Vec<f64> = points.iter().map(|point| point.0).filter(|x| x.is_finite()).collect();
+    x.sort_by(f64::total_cmp);
+    let span = x.last().zip(x.first()).map_or(0.0, |(last, first)| last - first);
+    x.windows(2).any(|pair| pair[1] - pair[0] > span / 2.0)
 }
 
 /// A straight line through an image: its ends as parts of width and height, and in a system.
@@ -299,6 +310,14 @@ mod tests {
         let half = std::f64::consts::PI * 6_378_137.0;
         let found = footprint("EPSG:3995", square, (200, 200), "EPSG:3857");
         assert_near([found.bounds[0], 0.0, found.bounds[2], 0.0], [-half, 0.0, half, 0.0], 300.0);
+    }
+
+    #[test]
+    fn a_narrow_image_across_the_seam_is_torn_and_one_around_the_pole_is_not() {
+        let zone_60 = [5e5, 1e4, 0.0, 1e5, 0.0, -1e4];
+        assert!(footprint("EPSG:32660", zone_60, (50, 10), "EPSG:3857").is_torn);
+        assert!(!footprint("EPSG:32660", zone_60, (20, 10), "EPSG:3857").is_torn, "it ends before 180°");
+        assert!(!footprint("EPSG:3995", [-1e6, 1e4, 0.0, 1e6, 0.0, -1e4], (200, 200), "EPSG:3857").is_torn);
     }
 
     #[test]

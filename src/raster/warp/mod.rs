@@ -7,6 +7,7 @@ mod areal;
 mod band;
 mod error;
 mod footprint;
+mod known;
 mod lattice;
 mod pixel_map;
 mod pixels;
@@ -19,6 +20,7 @@ mod target;
 
 pub use error::WarpError;
 pub use footprint::Footprint;
+pub use known::KnownGrids;
 pub use pixel_map::PixelMap;
 pub use run::Warp;
 pub use source::{SourceImage, SourceOptions};
