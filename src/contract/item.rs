@@ -215,6 +215,14 @@ impl Item {
         datetime_of(&self.properties)
     }
 
+    /// The item that this window is a part of, its payload still lacking.
+    #[must_use]
+    pub fn parent(&self) -> Item {
+        let lineage = Lineage { parent: None, position: None, window: None, ..self.lineage.clone() };
+        let (id, properties) = (self.reported_id().clone(), self.properties.clone());
+        Item { id, properties, lineage, payload: Payload::Rows(Vec::new()) }
+    }
+
     /// The id of what this item counts as in reports: the parent of a window, else itself.
     pub fn reported_id(&self) -> &ItemId {
         self.lineage.parent.as_ref().unwrap_or(&self.id)

@@ -162,7 +162,7 @@ impl Drawn {
     }
 
     fn is_missing(&self, place: usize) -> bool {
-        self.missing != Missing::None && self.noise(7, place) % 10 == 0
+        self.missing != Missing::None && self.noise(7, place).is_multiple_of(10)
     }
 
     /// Hills with noise between 30 and 170.

@@ -224,13 +224,13 @@ fn write_geopackage(path: &Path, polygon: &str) {
     let mut file = driver.create_vector_only(path).unwrap();
     let srs = gdal::spatial_ref::SpatialRef::from_epsg(32633).unwrap();
     let (name, ty) = ("zones", OGRwkbGeometryType::wkbPolygon);
-    let layer = file.create_layer(LayerOptions { name, srs: Some(&srs), ty, options: None }).unwrap();
-    layer.create_defn_fields(&[("name", OGRFieldType::OFTString)]).unwrap();
-    let mut feature = Feature::new(layer.defn()).unwrap();
-    feature.set_geometry(Geometry::from_wkt(polygon).unwrap()).unwrap();
-    feature.set_field(0, &FieldValue::StringValue("field".into())).unwrap();
-    feature.create(&layer).unwrap();
-    drop(feature);
-    drop(layer);
+    {
+        let layer = file.create_layer(LayerOptions { name, srs: Some(&srs), ty, options: None }).unwrap();
+        layer.create_defn_fields(&[("name", OGRFieldType::OFTString)]).unwrap();
+        let mut feature = Feature::new(layer.defn()).unwrap();
+        feature.set_geometry(Geometry::from_wkt(polygon).unwrap()).unwrap();
+        feature.set_field(0, &FieldValue::StringValue("field".into())).unwrap();
+        feature.create(&layer).unwrap();
+    }
     file.close().unwrap();
 }

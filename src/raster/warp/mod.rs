@@ -5,6 +5,7 @@
 
 mod areal;
 mod band;
+mod edges;
 mod error;
 mod footprint;
 mod known;
@@ -19,7 +20,7 @@ mod source;
 mod target;
 
 pub use error::WarpError;
-pub use footprint::Footprint;
+pub use footprint::{Crossing, Footprint};
 pub use known::KnownGrids;
 pub use pixel_map::PixelMap;
 pub use run::Warp;

@@ -47,7 +47,9 @@ impl PixelMap {
         self.placer.to_coordinates(x, y);
         self.to_target.columns(x, y);
         if let Some(west) = self.west {
-            x.iter_mut().for_each(|x| *x += TURN * ((west - *x) / TURN).ceil());
+            for x in x.iter_mut() {
+                *x += TURN * ((west - *x) / TURN).ceil();
+            }
         }
         apply(&self.target_inverse, x, y);
     }

@@ -1,6 +1,6 @@
 //! Which grid images are warped onto.
 
-use super::footprint::{Footprint, image_points, interior, to_system};
+use super::footprint::{Crossing, Footprint, image_points, interior, to_system};
 use super::{SourceImage, WarpError};
 use crate::raster::{Crs, Grid, NamedGrid, crs, ffi};
 
@@ -57,7 +57,7 @@ fn named_part(named: &NamedGrid, images: &[SourceImage]) -> Result<Grid, WarpErr
     }
     let footprints = images.iter().map(|image| Footprint::of(image, &named.crs));
     let footprints = footprints.collect::<Result<Vec<_>, _>>()?;
-    if footprints.iter().any(|footprint| footprint.is_torn) {
+    if footprints.iter().any(|footprint| footprint.crossing == Crossing::Torn) {
         return Err(WarpError::Torn { crs: crs::describe(&named.crs) });
     }
     let extent = union(footprints.iter().map(|footprint| footprint.bounds));
@@ -158,12 +158,12 @@ impl Suggestion {
     /// GDAL's suggestion, except where it fails: at the poles of Mercator, across 180°, at horizons, for control points.
     fn of(image: &SourceImage, crs: &Crs) -> Result<Self, WarpError> {
         let footprint = Footprint::of(image, crs)?;
-        let is_torn = footprint.is_torn;
+        let is_torn = footprint.crossing == Crossing::Torn;
         if footprint.is_cut || is_torn {
             return Ok(Self { extent: footprint.bounds, resolution: finest_pixel(image, crs)?, is_torn });
         }
         let gdal = match image.geotransform() {
-            Some(geotransform) if !footprint.crosses_antimeridian && !footprint.has_horizon => {
+            Some(geotransform) if footprint.crossing == Crossing::None && !footprint.has_horizon => {
                 let reference = crs::spatial_reference(&image.crs);
                 reference.and_then(|from| ffi::suggested_grid(image.size, geotransform, &from, crs.wkt()))
             }
