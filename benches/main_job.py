@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The main job beside what users write today: the same scenes, the same output, in turn, ratios pair by pair.
 
-    benches/main_job.py PEERS WORK [--runs 3] [--scenes 16] [--size 2048] [--delay 0.05]
+    benches/main_job.py PEERS WORK [--runs 3] [--scenes 16] [--size 2048] [--delay 0.05] [--watching]
 
 PEERS is a folder with `make_scenes.py`, `serve.sh`, `peer_asyncio.py` and `peer_pool.py`; WORK is a scratch folder that
 keeps the scenes between runs. Needs nginx with its lua module, and this Python with numpy, rasterio and aiohttp. Build
-first: `cargo build --release`. Timings of a shared machine are noisy: quote medians and ratios of one run.
+first: `cargo build --release`. With `--watching` gisrun is compared with itself, run without record, samples and ledger.
+Timings of a shared machine are noisy: quote medians and ratios of one run.
 """
 
 import argparse
@@ -44,6 +45,7 @@ def main():
     parser.add_argument("--size", type=int, default=2048)
     parser.add_argument("--delay", default="0.05")
     parser.add_argument("--port", type=int, default=8095)
+    parser.add_argument("--watching", action="store_true")
     arguments = parser.parse_args()
     work, peers = arguments.work.resolve(), arguments.peers.resolve()
     scenes = work / f"scenes-{arguments.scenes}-{arguments.size}"
@@ -56,9 +58,20 @@ def main():
     served = ["bash", peers / "serve.sh", scenes, str(arguments.port), arguments.delay]
     pid_file = subprocess.run(served, check=True, capture_output=True, text=True).stdout.strip()
     try:
-        compare(commands(work, peers, urls), work, arguments.runs)
+        if arguments.watching:
+            watch(work, urls, arguments.runs)
+        else:
+            compare(commands(work, peers, urls), work, arguments.runs)
     finally:
         os.kill(int(pathlib.Path(pid_file).read_text()), 15)
+
+
+def watch(work, urls, pairs):
+    """With and without what a run tells and remembers, in pairs; files of the run before are written over."""
+    pipeline = work / "watching.toml"
+    text = PIPELINE.format(urls=urls, out=work / "out-watching")
+    pipeline.write_text(text.replace("write = { path", 'write = { existing = "replace", path'))
+    subprocess.run(["cargo", "bench", "--bench", "watching", "--", pipeline, str(pairs)], cwd=ROOT, check=True)
 
 
 def commands(work, peers, urls):

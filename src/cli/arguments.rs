@@ -50,7 +50,7 @@ struct RunArguments {
     /// Ask servers whether inputs have changed since they were read
     #[arg(long)]
     revalidate: bool,
-    /// Tell errors and the summary alone
+    /// Tell nothing where all went well, else the failures and the summary
     #[arg(long, short, conflicts_with = "verbose")]
     quiet: bool,
     /// Tell of every item
@@ -221,6 +221,11 @@ enum Command {
 
 /// Reads arguments; help, version and mistakes are printed here.
 pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, Exit> {
+    let arguments: Vec<_> = arguments.into_iter().collect();
+    if let Some(mistake) = arguments.get(1).and_then(|first| not_a_command(Path::new(first))) {
+        output::complain(&format!("error: {mistake}"));
+        return Err(Exit::BadInput);
+    }
     Typed::try_parse_from(arguments).map_err(|error| told(&error))?.into_request()
 }
 
@@ -301,13 +306,6 @@ impl RunArguments {
             output::complain("error: which pipeline? `gisrun PIPELINE`, or `gisrun --help`");
             return Err(Exit::BadInput);
         };
-        if let Some(command) = misspelt_command(&pipeline) {
-            let name = pipeline.display();
-            output::complain(&format!(
-                "error: `{name}` is neither a file nor a command; did you mean `{command}`?"
-            ));
-            return Err(Exit::BadInput);
-        }
         let verbosity = match (self.quiet, self.verbose) {
             (true, _) => Verbosity::Quiet,
             (_, true) => Verbosity::Verbose,
@@ -329,12 +327,20 @@ impl RunArguments {
     }
 }
 
-/// The command that a word without a file was meant to be.
-fn misspelt_command(pipeline: &Path) -> Option<String> {
-    let word =
-        pipeline.to_str().filter(|word| word.chars().all(char::is_alphabetic) && !pipeline.exists())?;
+/// What is wrong with a first word that is neither a command nor a file, nor looks like one.
+fn not_a_command(first: &Path) -> Option<String> {
+    let word = first.to_str().filter(|word| word.chars().all(char::is_alphabetic) && !first.exists())?;
     let declaration = declaration();
-    nearest(word, declaration.get_subcommands().map(clap::Command::get_name)).map(str::to_owned)
+    let mut names = declaration.get_subcommands().map(clap::Command::get_name);
+    if word == "help" || names.any(|name| name == word) {
+        return None;
+    }
+    let help = match (word, nearest(word, declaration.get_subcommands().map(clap::Command::get_name))) {
+        ("run", _) => "a pipeline is run by its file alone: `gisrun PIPELINE`".to_owned(),
+        (_, Some(command)) => format!("did you mean `{command}`?"),
+        (_, None) => "`gisrun --help` lists the commands".to_owned(),
+    };
+    Some(format!("`{word}` is neither a file nor a command; {help}"))
 }
 
 /// `name=value`
@@ -382,6 +388,17 @@ mod tests {
             [&["job.toml", "--fresh", "--retry-failed"][..], &["chek"], &["job.toml", "--set", "x"], &[]]
         {
             assert_eq!(request(words).err(), Some(Exit::BadInput), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_word_that_is_no_command_is_answered_with_the_nearest_one() {
+        let answer = |word: &str| not_a_command(Path::new(word));
+        let said = answer("plna").expect("no command");
+        assert_eq!(said, "`plna` is neither a file nor a command; did you mean `plan`?");
+        assert!(answer("run").is_some_and(|said| said.ends_with("by its file alone: `gisrun PIPELINE`")));
+        for known in ["plan", "help", "job.toml", "./run", "--version"] {
+            assert_eq!(answer(known), None, "{known}");
         }
     }
 }

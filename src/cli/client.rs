@@ -17,10 +17,11 @@ pub(super) fn of(written: &AsWritten) -> Result<Client, String> {
         .with_environment(store_settings()))
 }
 
-/// What the environment says of object stores: credentials, regions, endpoints.
+/// What the environment says of object stores: credentials, regions, endpoints, and where the home with the profiles is.
 #[allow(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
 fn store_settings() -> Vec<(String, String)> {
-    let is_of_store = |name: &str| STORE_SETTINGS.iter().any(|prefix| name.starts_with(prefix));
+    let is_of_store =
+        |name: &str| name == "HOME" || STORE_SETTINGS.iter().any(|prefix| name.starts_with(prefix));
     let texts =
         std::env::vars_os().filter_map(|(name, value)| name.into_string().ok().zip(value.into_string().ok()));
     texts.filter(|(name, _)| is_of_store(name)).collect()

@@ -29,7 +29,7 @@ pub fn plan(request: &PlanRequest) -> Exit {
     match request.format {
         PlanFormat::Human => {
             let mut text = render(&planned.plan);
-            text::section(&mut text, "items", &items::rows(&foreseen));
+            text::section(&mut text, "items", &items::rows(&foreseen, planned.plan.moves_parts()));
             output::print(&text)
         }
         PlanFormat::Json => {

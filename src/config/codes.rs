@@ -18,6 +18,7 @@ declare_codes! {
     DUPLICATE_KEY = "duplicate-key": "A key or table is defined twice.";
     UNREADABLE = "unreadable": "The file cannot be read, or is not UTF-8.";
     UNKNOWN_KEY = "unknown-key": "A key that this table does not have.";
+    GDAL_OPTION = "gdal-option": "An option of GDAL's own, which would reach neither `fetch` nor the threads of a run.";
     MISPLACED_KEY = "misplaced-key": "A key that belongs in another table: a stage key among an op's options, or the reverse.";
     MISSING_KEY = "missing-key": "A table lacks a key that it must have.";
     MISSING_OP = "missing-op": "A stage names no op.";

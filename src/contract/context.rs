@@ -65,7 +65,8 @@ pub trait Commits: Send + Sync {
     /// Another item of this run has claimed it.
     fn claim(&self, location: &str) -> Result<(), Failure>;
 
-    /// Whether the file of this size that stands at a place was written by an earlier run of this pipeline.
+    /// Whether the file of this size that stands at a place is one that an earlier run of this pipeline put there,
+    /// whatever became of it since, or was about to.
     fn owns(&self, location: &str, size: u64) -> bool;
 
     /// A temporary is about to be made. Returns when that is committed.

@@ -26,7 +26,7 @@ pub use item::{
 pub use kind::{
     Assemble, Assembly, Compute, Expand, Gather, Kind, Regroup, Regrouped, Source, TableRows, Transfer,
 };
-pub use op::{BandNames, Members, Op, Take};
+pub use op::{BandNames, Members, Moves, Op, Take};
 pub use port::Port;
 pub use registry::{Environment, OpEntry, Registry};
 pub use shape::{AssetNeed, AssetShape, BandShape, Foreseen, MemberShape, Shape};

@@ -35,6 +35,15 @@ pub enum Members {
     OnOwnGrids,
 }
 
+/// How much of each file an op moves, as far as the pipeline alone tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moves {
+    /// What moves and what goes whole, as a fragment.
+    pub words: String,
+    /// Whether parts move of a file that has tiles.
+    pub has_parts: bool,
+}
+
 /// A compiled op: its options are checked and its expressions parsed.
 pub trait Op: Send + Sync + 'static {
     /// The port of its output.
@@ -125,6 +134,11 @@ pub trait Op: Send + Sync + 'static {
     /// Bytes of scratch disk that a parent of this form needs, estimated; for ops that assemble or spool.
     fn spool(&self, _input: &Shape, _output: &Shape) -> u64 {
         0
+    }
+
+    /// For ops that move files: how much of each they move. `taken_by` is a later stage that takes the files themselves.
+    fn moves(&self, _taken_by: Option<&str>) -> Option<Moves> {
+        None
     }
 
     /// Whether it can work window by window of a parent.

@@ -55,7 +55,7 @@ pub enum Fate {
 pub async fn foresee(plan: &Plan, client: Client, earlier: Snapshot, objects: Standings) -> Foreseen {
     let mut plan = plan.clone();
     plan.run.max_failures = None;
-    let foresight = Arc::new(Foresight::default());
+    let foresight = Arc::new(Foresight::of(&plan));
     let services = Services {
         emitter: Emitter::default(),
         client,
@@ -70,16 +70,28 @@ pub async fn foresee(plan: &Plan, client: Client, earlier: Snapshot, objects: St
 }
 
 /// Takes in what is judged at the gate.
-#[derive(Debug, Default)]
-pub(crate) struct Foresight(Mutex<Vec<Prospect>>);
+#[derive(Debug)]
+pub(crate) struct Foresight {
+    /// The stages that write files and that every source leads to.
+    writers: Vec<usize>,
+    prospects: Mutex<Vec<Prospect>>,
+}
 
 impl Foresight {
+    fn of(plan: &Plan) -> Self {
+        let sources = plan.stages.iter().filter(|stage| stage.accepts.is_none()).count();
+        let is_writer =
+            |stage: &StagePlan| stage.op.files_made() > 0 && sources_above(plan, stage) == sources;
+        let writers = (0..plan.stages.len()).filter(|at| is_writer(&plan.stages[*at])).collect();
+        Self { writers, prospects: Mutex::default() }
+    }
+
     /// An item that came to the gate.
     pub(crate) fn judge(&self, plan: &Plan, item: &Item, verdict: Verdict) {
         self.add(Prospect {
             item: item.id.clone(),
             fate: verdict.into(),
-            outputs: outputs(plan, item),
+            outputs: self.outputs(plan, item),
             inputs: item.lineage.inputs.clone(),
         });
     }
@@ -90,12 +102,20 @@ impl Foresight {
         self.add(Prospect { item: item.clone(), fate, outputs: Vec::new(), inputs: Arc::default() });
     }
 
+    /// The files of an item; a template that asks for more than is known is left out.
+    fn outputs(&self, plan: &Plan, item: &Item) -> Vec<(StageName, Location)> {
+        let stages = self.writers.iter().map(|at| &plan.stages[*at]);
+        let files = |stage: &StagePlan| stage.op.outputs(item).unwrap_or_default();
+        stages.flat_map(|stage| files(stage).into_iter().map(|file| (stage.name.clone(), file))).collect()
+    }
+
     fn add(&self, prospect: Prospect) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(prospect);
+        self.prospects.lock().unwrap_or_else(PoisonError::into_inner).push(prospect);
     }
 
     fn take(&self) -> Vec<Prospect> {
-        let mut prospects = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut prospects =
+            std::mem::take(&mut *self.prospects.lock().unwrap_or_else(PoisonError::into_inner));
         prospects.sort_by(|one, other| one.item.cmp(&other.item));
         prospects
     }
@@ -112,15 +132,7 @@ impl From<Verdict> for Fate {
     }
 }
 
-/// The files of an item at the stages that every source leads to; a template that asks for more than is known is left out.
-fn outputs(plan: &Plan, item: &Item) -> Vec<(StageName, Location)> {
-    let sources = plan.stages.iter().filter(|stage| stage.accepts.is_none()).count();
-    let is_common = |stage: &&StagePlan| sources_above(plan, stage) == sources;
-    let stages = plan.stages.iter().filter(|stage| stage.op.files_made() > 0).filter(is_common);
-    let files = |stage: &StagePlan| stage.op.outputs(item).unwrap_or_default();
-    stages.flat_map(|stage| files(stage).into_iter().map(|file| (stage.name.clone(), file))).collect()
-}
-
+/// How many sources lead to a stage.
 fn sources_above(plan: &Plan, stage: &StagePlan) -> usize {
     let mut above = stage.from.clone();
     let mut at = 0;

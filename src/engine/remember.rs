@@ -3,7 +3,7 @@
 //! What earlier runs left is read once at the start, the files it names are looked at once on a blocking thread, and
 //! every item is judged from memory. What must be durable before going on is awaited ([`Commits`]).
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,6 +40,8 @@ pub struct Memory {
     earlier: Snapshot,
     standing: Standings,
     ask: Ask,
+    /// Items that were asked for by name and have not come yet.
+    awaited: Mutex<BTreeSet<ItemId>>,
     /// How many files each item makes, where that is the same for all.
     outputs: Option<u32>,
     /// The places that items of this run write to: hash of the place → hash of the item.
@@ -68,7 +70,11 @@ impl Memory {
     ) -> Self {
         let mut standing = standing::of_files(&earlier);
         standing.extend(objects);
-        Self { ledger: Some(ledger), earlier, standing, ask, outputs, ..Self::default() }
+        let awaited = match &ask {
+            Ask::Only(ids) => Mutex::new(ids.iter().cloned().collect()),
+            Ask::Failed | Ask::Missing => Mutex::default(),
+        };
+        Self { ledger: Some(ledger), earlier, standing, ask, awaited, outputs, ..Self::default() }
     }
 
     /// Judges items by what earlier runs left, and remembers nothing. Blocks while it looks at files.
@@ -89,10 +95,13 @@ impl Memory {
     }
 
     /// Why an item is not run: it is done, or it was not asked for.
-    pub(crate) fn recall(&self, item: &ItemId, fingerprint: &Fingerprint) -> Option<String> {
+    pub(crate) fn recall(&self, item: &ItemId, fingerprint: impl FnOnce() -> Fingerprint) -> Option<String> {
         let entry = self.earlier.entries.get(item);
         match &self.ask {
-            Ask::Only(ids) if ids.contains(item) => return None,
+            Ask::Only(ids) if ids.contains(item) => {
+                self.lock_awaited().remove(item);
+                return None;
+            }
             Ask::Only(_) => return Some("it was not asked for".into()),
             Ask::Failed if entry.is_none_or(|entry| entry.failure.is_none()) => {
                 return Some("it did not fail before".into());
@@ -109,10 +118,12 @@ impl Memory {
         }
     }
 
-    /// What is to be done for an item, whatever was asked for.
-    pub(crate) fn verdict_of(&self, item: &ItemId, fingerprint: &Fingerprint) -> Verdict {
-        let entry = self.earlier.entries.get(item);
-        verdict(entry, &fingerprint.hash, &fingerprint.manifest, |place| self.standing_at(place))
+    /// What is to be done for an item, whatever was asked for. Its fingerprint is made only where there is one to compare it
+    /// with.
+    pub(crate) fn verdict_of(&self, item: &ItemId, fingerprint: impl FnOnce() -> Fingerprint) -> Verdict {
+        let Some(entry) = self.earlier.entries.get(item) else { return Verdict::first() };
+        let Fingerprint { hash, manifest } = fingerprint();
+        verdict(entry, &hash, &manifest, |place| self.standing_at(place))
     }
 
     fn standing_at(&self, place: &str) -> Standing {
@@ -193,6 +204,15 @@ impl Memory {
         self.lock_fingerprints().get(item).cloned()
     }
 
+    /// The items that were asked for by name and that no source has listed.
+    pub fn never_came(&self) -> Vec<ItemId> {
+        self.lock_awaited().iter().cloned().collect()
+    }
+
+    fn lock_awaited(&self) -> std::sync::MutexGuard<'_, BTreeSet<ItemId>> {
+        self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock_fingerprints(&self) -> std::sync::MutexGuard<'_, HashMap<ItemId, Arc<str>>> {
         self.fingerprints.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -229,7 +249,7 @@ impl Commits for ItemCommits {
     }
 
     fn owns(&self, location: &str, size: u64) -> bool {
-        self.memory.earlier.owners_of(location).iter().any(|(_, known)| *known == size)
+        self.memory.earlier.owns(location, size)
     }
 
     fn announce<'a>(&'a self, temporary: &'a Path) -> BoxFuture<'a, Result<(), Failure>> {

@@ -92,12 +92,13 @@ impl Shared {
 
     /// Why an item is not run, if it is done or was not asked for.
     pub(crate) fn recall(&self, parcel: &Parcel) -> Option<String> {
-        let (item, fingerprint) = (&parcel.item, self.manifests.of_item(&parcel.item));
+        let item = &parcel.item;
+        let fingerprint = || self.manifests.of_item(item);
         if let Some(foresight) = self.remembers.foresight() {
-            foresight.judge(&self.plan, item, self.remembers.verdict_of(&item.id, &fingerprint));
+            foresight.judge(&self.plan, item, self.remembers.verdict_of(&item.id, fingerprint));
             return Some("nothing is run".into());
         }
-        self.remembers.recall(&item.id, &fingerprint)
+        self.remembers.recall(&item.id, fingerprint)
     }
 
     /// Tells the ledger that an item is under way.

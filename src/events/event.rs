@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outline::Outline;
 use super::sample::Sample;
+use super::whole_reason::WholeReason;
 use crate::ids::{ItemId, ResourceName, StageName};
 
 /// The version of the vocabulary that this program writes; records of all earlier ones are read.
@@ -222,6 +223,9 @@ pub enum Event {
         took: f64,
         /// Bytes of the body.
         bytes: u64,
+        /// Why all of a file was asked for, where parts could have been; since version 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        whole: Option<WholeReason>,
     },
     /// An input is odd in a way that its user should know of. Told once for each stage and message; since version 2.
     StageWarned {

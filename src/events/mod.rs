@@ -8,6 +8,7 @@ mod read;
 mod run_log;
 mod sample;
 mod schema;
+mod whole_reason;
 
 pub use emitter::{Emitter, Subscriber};
 pub use event::{Event, FailureClass, Record, VERSION, Waits};
@@ -16,3 +17,4 @@ pub use read::{ReadError, read_records};
 pub use run_log::RunLog;
 pub use sample::{ProgramsSample, QueueSample, ResourceSample, Sample};
 pub use schema::schema;
+pub use whole_reason::WholeReason;

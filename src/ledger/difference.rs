@@ -30,7 +30,10 @@ fn compare(path: &str, old: &Json, new: &Json, found: &mut Vec<String>) {
             (Some(old), Some(new)) => compare_tables(path, &old, &new, found),
             _ => compare_lists(path, old, new, found),
         },
-        _ => found.push(format!("{} was {} and is {}", quoted(path), shown(old), shown(new))),
+        _ => {
+            let (old, new) = told_apart(shown(old), shown(new));
+            found.push(format!("{} was `{old}` and is `{new}`", quoted(path)));
+        }
     }
 }
 
@@ -52,8 +55,8 @@ fn compare_lists(path: &str, old: &[Json], new: &[Json], found: &mut Vec<String>
 fn compare_entry(path: &str, old: Option<&Json>, new: Option<&Json>, found: &mut Vec<String>) {
     match (old, new) {
         (Some(old), Some(new)) => compare(path, old, new, found),
-        (None, Some(new)) => found.push(format!("{} is new: {}", quoted(path), shown(new))),
-        (Some(old), None) => found.push(format!("{} is gone: it was {}", quoted(path), shown(old))),
+        (None, Some(new)) => found.push(format!("{} is new: `{}`", quoted(path), cut(&shown(new)))),
+        (Some(old), None) => found.push(format!("{} is gone: it was `{}`", quoted(path), cut(&shown(old)))),
         (None, None) => {}
     }
 }
@@ -76,12 +79,34 @@ fn quoted(path: &str) -> String {
     if path.is_empty() { "it".to_owned() } else { format!("`{path}`") }
 }
 
-/// A value in backticks, strings without their quotes, long ones cut.
+/// A value as text, strings without their quotes.
 fn shown(value: &Json) -> String {
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Two texts, cut where they are long, with the words that both begin with left out of long ones: so that what differs
+/// is seen.
+fn told_apart(old: String, new: String) -> (String, String) {
+    if old.chars().count().max(new.chars().count()) <= LONGEST {
+        return (old, new);
+    }
+    let same: usize = old
+        .chars()
+        .zip(new.chars())
+        .take_while(|(old, new)| old == new)
+        .map(|(same, _)| same.len_utf8())
+        .sum();
+    match old[..same].rfind([' ', '\n']) {
+        Some(space) => (format!("…{}", cut(&old[space + 1..])), format!("…{}", cut(&new[space + 1..]))),
+        None => (cut(&old), cut(&new)),
+    }
+}
+
+/// A text, cut if it is long.
+fn cut(text: &str) -> String {
     match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("`{}…`", &text[..end]),
-        None => format!("`{text}`"),
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 
@@ -108,6 +133,11 @@ mod tests {
             (json!({"a": [1]}), json!({"a": [1, 4]}), Some("`a[1]` is new: `4`")),
             (json!({"a": [1]}), json!({"a": {"b": 1}}), Some("`a` was `[1]` and is `{\"b\":1}`")),
             (json!("etag-1"), json!("etag-2"), Some("it was `etag-1` and is `etag-2`")),
+            (
+                json!(format!("data=/{long} size=5 version=mtime:1")),
+                json!(format!("data=/{long} size=5 version=mtime:2")),
+                Some("it was `…version=mtime:1` and is `…version=mtime:2`"),
+            ),
             (json!(long), json!(1), Some(&format!("it was `{}…` and is `1`", &long[..60]))),
         ];
         for (old, new, expected) in cases {

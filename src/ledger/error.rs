@@ -10,7 +10,7 @@ use rusqlite::ErrorCode;
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum LedgerError {
     /// Its folder cannot be made, or its lock file not opened.
-    #[error("cannot open the ledger `{}`", path.display())]
+    #[error("cannot open the ledger `{}`: {source}; `[run] ledger` can name another place", path.display())]
     Unreachable {
         /// The ledger.
         path: PathBuf,

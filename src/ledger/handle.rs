@@ -197,15 +197,6 @@ impl Ledger {
         Ok(paths.into_iter().map(PathBuf::from).collect())
     }
 
-    /// The items that own what may stand at a location, with its size in bytes: the one whose file is known to stand
-    /// there first, then the one that was about to replace it.
-    ///
-    /// # Errors
-    /// The ledger cannot be read.
-    pub async fn owners_of(&self, location: Arc<str>) -> Result<Vec<(ItemId, u64)>, LedgerError> {
-        self.read(move |db| sql::owners_of(db, &location)).await
-    }
-
     /// Waits until everything told is committed, leaves one file without a log beside it, and releases the lock.
     ///
     /// # Errors

@@ -18,8 +18,27 @@ pub struct Snapshot {
     pub entries: HashMap<ItemId, Entry>,
     /// What the adaptive limits came to, for the next run's start.
     pub limits: BTreeMap<ResourceName, u64>,
-    /// Whose files they are: item and size by location, the committed one first.
-    owners: HashMap<Arc<str>, Vec<(ItemId, u64)>>,
+    /// What this pipeline has put, or was about to put, at each location.
+    placed: HashMap<Arc<str>, Placed>,
+}
+
+/// What this pipeline has put at a location.
+#[derive(Clone, Debug, Default)]
+struct Placed {
+    /// Whether a file is known to have come to stand there.
+    is_committed: bool,
+    /// Bytes of those that were about to.
+    intended: Vec<u64>,
+}
+
+impl Placed {
+    fn add(&mut self, output: &Output) {
+        if output.is_committed {
+            self.is_committed = true;
+        } else {
+            self.intended.push(output.size);
+        }
+    }
 }
 
 impl Snapshot {
@@ -37,10 +56,10 @@ impl Snapshot {
         }
     }
 
-    /// The items that own what may stand at a location, with its size in bytes: the one whose file is known to stand
-    /// there first, then the one that was about to replace it.
-    pub fn owners_of(&self, location: &str) -> &[(ItemId, u64)] {
-        self.owners.get(location).map_or(&[], Vec::as_slice)
+    /// Whether the file of so many bytes that stands at a location is this pipeline's to replace: one was put there, and
+    /// may have been cut off or changed since; or a run was about to put one of this size there when it ended.
+    pub fn owns(&self, location: &str, size: u64) -> bool {
+        self.placed.get(location).is_some_and(|placed| placed.is_committed || placed.intended.contains(&size))
     }
 
     pub(super) fn load(db: &Connection) -> Result<Self> {
@@ -49,7 +68,7 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// Hands the outputs to their items; those of forgotten items are owned all the same.
+    /// Hands the outputs to their items; those of forgotten items are known all the same.
     fn load_outputs(&mut self, db: &Connection) -> Result<()> {
         let mut statement = db.prepare(
             "SELECT item, stage, location, fingerprint, size, inode, 1 AS is_committed FROM outputs
@@ -58,9 +77,8 @@ impl Snapshot {
         )?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let (item, output) = (text(row, 0)?.into(), output(row)?);
-            let owner = (ItemId::clone(&item), output.size);
-            self.owners.entry(Arc::clone(&output.location)).or_default().push(owner);
+            let (item, output) = (ItemId::from(text(row, 0)?), output(row)?);
+            self.placed.entry(Arc::clone(&output.location)).or_default().add(&output);
             if let Some(entry) = self.entries.get_mut(&item) {
                 entry.outputs.push(output);
             }

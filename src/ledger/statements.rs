@@ -203,13 +203,3 @@ pub(super) fn temporaries(db: &Connection) -> Result<Vec<String>> {
     .query_map([], |row| row.get(0))?
     .collect()
 }
-
-/// The item and size of what may stand at a location: (item, size), the committed one first.
-pub(super) fn owners_of(db: &Connection, location: &str) -> Result<Vec<(ItemId, u64)>> {
-    db.prepare_cached(
-        "SELECT item, size, 0 AS later FROM outputs WHERE location = ?1
-         UNION ALL SELECT item, size, 1 FROM intents WHERE location = ?1 ORDER BY later",
-    )?
-    .query_map([location], |row| Ok((row.get::<_, String>(0)?.into(), row.get::<_, i64>(1)? as u64)))?
-    .collect()
-}

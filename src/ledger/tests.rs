@@ -9,7 +9,6 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::events::FailureClass;
-use crate::ids::ItemId;
 
 /// A folder and the path of a ledger in it.
 fn place() -> (TempDir, PathBuf) {
@@ -107,7 +106,7 @@ async fn an_intent_outlives_a_killed_process_and_is_adopted_if_the_file_is_there
     let ledger = Ledger::open(path).unwrap();
     let look = |snapshot: &Snapshot| {
         let manifest = beginning("a", "f1").manifest;
-        verdict(snapshot.entries.get("a"), "f1", &manifest, |_| Standing::File { size: 20, inode: 7 })
+        verdict(&snapshot.entries["a"], "f1", &manifest, |_| Standing::File { size: 20, inode: 7 })
     };
     assert_eq!(look(&ledger.snapshot().await.unwrap()), Verdict::Adopt);
     let mut stale = ledger.temporaries().await.unwrap();
@@ -145,20 +144,18 @@ async fn a_forgotten_temporary_takes_its_intent_along() {
 }
 
 #[tokio::test]
-async fn owners_are_known_while_a_file_is_replaced_and_after_everything_is_forgotten() {
+async fn what_was_placed_is_known_whatever_its_size_and_after_everything_is_forgotten() {
     let (_folder, path) = place();
     let ledger = Ledger::open(path).unwrap();
     write_one(&ledger, "a", "a.tif", "f1", 7).await;
-    ledger.intend(Intent { size: 99, ..intent("a", "a.tif", 8) }).await.unwrap();
-    let owned: Vec<(ItemId, u64)> = vec![("a".into(), 20), ("a".into(), 99)];
-    assert_eq!(ledger.owners_of("a.tif".into()).await.unwrap(), owned);
-    assert!(ledger.owners_of("b.tif".into()).await.unwrap().is_empty());
+    ledger.intend(Intent { size: 99, ..intent("a", "b.tif", 8) }).await.unwrap();
 
     ledger.forget_all().await.unwrap();
     let snapshot = ledger.snapshot().await.unwrap();
     assert!(snapshot.entries.is_empty());
-    assert_eq!(snapshot.owners_of("a.tif"), owned);
-    assert!(snapshot.owners_of("b.tif").is_empty());
+    assert!(snapshot.owns("a.tif", 20) && snapshot.owns("a.tif", 0));
+    assert!(snapshot.owns("b.tif", 99) && !snapshot.owns("b.tif", 98));
+    assert!(!snapshot.owns("c.tif", 20));
 }
 
 fn kept(item: &str, window: (i64, i64), part: u32) -> KeptRows {
@@ -318,7 +315,7 @@ async fn a_ledger_of_version_1_loads() {
     assert_eq!(snapshot.entries["done"].attempts, 2);
     assert_eq!(snapshot.entries["failed"].failure.as_ref().unwrap().message, "no CRS");
     assert_eq!(snapshot.entries["interrupted"].outputs[0].inode, Some(u64::MAX));
-    assert_eq!(snapshot.owners_of("out/done.tif"), [("done".into(), 20)]);
+    assert!(snapshot.owns("out/done.tif", 20) && !snapshot.owns("out/never.tif", 20));
     assert_eq!(snapshot.limits["connections"], 48);
     let options = snapshot.entries["done"].manifest.options.clone();
     let rows = ledger.rows_after("table".into(), options, None, 9).await.unwrap();

@@ -49,14 +49,20 @@ pub enum Verdict {
     },
 }
 
+impl Verdict {
+    /// That of an item of which nothing is known.
+    pub fn first() -> Self {
+        redo("it was not run before")
+    }
+}
+
 /// What is to be done for an item that now has this fingerprint and manifest; `probe` looks at a location.
 pub fn verdict(
-    entry: Option<&Entry>,
+    entry: &Entry,
     fingerprint: &str,
     manifest: &Manifest,
     probe: impl Fn(&str) -> Standing,
 ) -> Verdict {
-    let Some(entry) = entry else { return redo("it was not run before") };
     if &*entry.fingerprint != fingerprint {
         let reason = difference(&entry.manifest, manifest);
         return Verdict::Redo { reason, is_stale: entry.outputs.iter().any(|output| output.is_committed) };
@@ -130,7 +136,10 @@ fn is_the_intended(output: &Output, standing: &Standing) -> bool {
 fn difference(old: &Manifest, new: &Manifest) -> String {
     let parse = |text: &str| serde_json::from_str::<Json>(text).unwrap_or(Json::Null);
     first_difference(&parse(&old.inputs), &parse(&new.inputs))
-        .map(|difference| format!("input {difference}"))
+        .map(|difference| match difference.strip_prefix("it ") {
+            Some(changed) => format!("its input {changed}"),
+            None => format!("input {difference}"),
+        })
         .or_else(|| first_difference(&parse(&old.options), &parse(&new.options)))
         .unwrap_or_else(|| "its fingerprint is made in another way".into())
 }
@@ -179,7 +188,7 @@ mod tests {
 
     /// The reason for `entry` when every location holds `standing`.
     fn with(entry: &Entry, standing: &Standing) -> String {
-        reason(verdict(Some(entry), "f1", &entry.manifest, |_| standing.clone()))
+        reason(verdict(entry, "f1", &entry.manifest, |_| standing.clone()))
     }
 
     #[test]
@@ -254,24 +263,24 @@ mod tests {
         let done = entry(State::Done, Some(1), vec![output("a", true)]);
         let options = "{\"warp\":{\"resampling\":\"cubic\"}}";
         let cases = [
-            (manifest("\"etag-2\"", options), "input it was `etag-1` and is `etag-2`"),
+            (manifest("\"etag-2\"", options), "its input was `etag-1` and is `etag-2`"),
             (manifest("\"etag-1\"", options), "`warp.resampling` was `nearest` and is `cubic`"),
             (done.manifest.clone(), "its fingerprint is made in another way"),
         ];
         for (manifest, reason) in cases {
             let expected = Verdict::Redo { reason: reason.into(), is_stale: true };
-            assert_eq!(verdict(Some(&done), "f2", &manifest, |_| HERE), expected);
+            assert_eq!(verdict(&done, "f2", &manifest, |_| HERE), expected);
         }
         let unwritten = entry(State::Running, Some(1), vec![output("a", false)]);
         assert!(matches!(
-            verdict(Some(&unwritten), "f2", &unwritten.manifest, |_| HERE),
+            verdict(&unwritten, "f2", &unwritten.manifest, |_| HERE),
             Verdict::Redo { is_stale: false, .. }
         ));
     }
 
     #[test]
     fn new_and_failed_items_are_run() {
-        assert_eq!(reason(verdict(None, "f1", &Manifest::default(), |_| HERE)), "it was not run before");
+        assert_eq!(reason(Verdict::first()), "it was not run before");
         let mut failed = entry(State::Failed, Some(1), vec![]);
         failed.failure =
             Some(PastFailure { stage: "warp".into(), class: FailureClass::Item, message: "no CRS".into() });

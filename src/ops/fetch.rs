@@ -14,7 +14,8 @@ use serde_json::{Value as Json, json};
 
 use crate::config::{Fault, Value, from_value};
 use crate::contract::{
-    Environment, Failure, Item, Kind, Op, OpEntry, Payload, Port, Shape, Take, Transfer, TransferContext,
+    Environment, Failure, Item, Kind, Moves, Op, OpEntry, Payload, Port, Shape, Take, Transfer,
+    TransferContext,
 };
 use crate::units::ByteSize;
 
@@ -87,6 +88,10 @@ impl Op for Fetch {
     /// The same files; of those that are not local what moves is held in memory.
     fn shape(&self, input: &Shape, item: &Item) -> Result<Shape, Failure> {
         Ok(foreseen::shape(self.options.mode, input, item))
+    }
+
+    fn moves(&self, taken_by: Option<&str>) -> Option<Moves> {
+        Some(foreseen::moves(self.options.mode, taken_by))
     }
 
     /// Nothing here changes a result.

@@ -88,7 +88,7 @@ impl FilePattern {
         let mut files = Vec::new();
         for path in glob::glob_with(&self.walk, OPTIONS).map_err(|error| failed(error.to_string()))? {
             let path = path.map_err(|error| failed(error.to_string()))?;
-            if path.is_file() {
+            if is_file_or_fails(&path) {
                 let text = path.to_string_lossy().into_owned();
                 files.push((text, asset(ONLY_ASSET.to_owned(), Location::Local(path))));
             }
@@ -253,4 +253,9 @@ fn folder_text(folder: &Path) -> String {
     let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let text = absolute.to_string_lossy().into_owned();
     if text.ends_with('/') { text } else { text + "/" }
+}
+
+/// Folders and pipes are no files; what cannot be looked at, such as a broken link, is an item that fails with the cause.
+fn is_file_or_fails(path: &Path) -> bool {
+    std::fs::metadata(path).map_or(true, |found| found.is_file())
 }

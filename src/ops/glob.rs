@@ -3,20 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use futures::StreamExt;
-use futures::stream::{self, BoxStream};
+use futures::stream::BoxStream;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::file_pattern::{FilePattern, Named};
-use super::listed::{Listed, OnDuplicate, deduplicated};
+use super::listed::{Listed, Listing, OnDuplicate, deduplicated};
 use crate::config::{Fault, OneOrMany, Spanned, Value, from_value};
 use crate::contract::{
     Asset, Environment, Failure, Item, Kind, Op, OpEntry, Port, Properties, Shape, Source, SourceContext,
     Take,
 };
-use crate::remote::{StageClient, off_loop};
+use crate::remote::StageClient;
 
 /// The line of the table.
 pub(super) const ENTRY: OpEntry = OpEntry {
@@ -54,6 +53,7 @@ pub(super) struct GlobOptions {
 struct Glob {
     patterns: Arc<[FilePattern]>,
     on_duplicate: OnDuplicate,
+    listing: Arc<Listing>,
 }
 
 fn compile(value: &Value, environment: &Environment) -> Result<Arc<dyn Op>, Vec<Fault>> {
@@ -66,7 +66,8 @@ fn compile(value: &Value, environment: &Environment) -> Result<Arc<dyn Op>, Vec<
         }
     }
     if faults.is_empty() {
-        Ok(Arc::new(Glob { patterns: patterns.into(), on_duplicate: options.on_duplicate }))
+        let on_duplicate = options.on_duplicate;
+        Ok(Arc::new(Glob { patterns: patterns.into(), on_duplicate, listing: Arc::default() }))
     } else {
         Err(faults)
     }
@@ -97,19 +98,7 @@ impl Op for Glob {
 impl Source for Glob {
     fn list(&self, context: SourceContext) -> BoxStream<'static, Result<Item, Failure>> {
         let (patterns, on_duplicate) = (Arc::clone(&self.patterns), self.on_duplicate);
-        let items = async move {
-            match find(&patterns, on_duplicate, &context.client).await {
-                Ok(items) => stream::iter(items).map(Ok).boxed(),
-                Err(failure) => stream::iter([Err(failure)]).boxed(),
-            }
-        };
-        stream::once(items)
-            .flatten()
-            .then(|listed| async move {
-                let listed: Listed = listed?;
-                Ok(off_loop(move || listed.into_item()).await)
-            })
-            .boxed()
+        self.listing.clone().items(async move { find(&patterns, on_duplicate, &context.client).await })
     }
 }
 

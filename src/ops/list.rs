@@ -4,14 +4,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use futures::stream::{self, BoxStream, StreamExt};
+use futures::stream::BoxStream;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Value as Json, json};
 
 use super::list_file::{Columns, ListFile};
-use super::listed::{Listed, ONLY_ASSET, OnDuplicate, deduplicated, first_duplicate};
+use super::listed::{Listed, Listing, ONLY_ASSET, OnDuplicate, deduplicated, first_duplicate};
 use crate::config::{Fault, Spanned, Value, from_value};
 use crate::contract::{
     Environment, Failure, Item, Kind, Location, Op, OpEntry, Port, Properties, Shape, Source, SourceContext,
@@ -78,6 +78,7 @@ enum List {
 struct ListOp {
     list: List,
     on_duplicate: OnDuplicate,
+    listing: Arc<Listing>,
 }
 
 fn compile(value: &Value, environment: &Environment) -> Result<Arc<dyn Op>, Vec<Fault>> {
@@ -91,7 +92,7 @@ fn compile(value: &Value, environment: &Environment) -> Result<Arc<dyn Op>, Vec<
             return Err(vec![Fault::error(CONFLICT, value.span.clone(), message)]);
         }
     };
-    Ok(Arc::new(ListOp { list, on_duplicate }))
+    Ok(Arc::new(ListOp { list, on_duplicate, listing: Arc::default() }))
 }
 
 fn inline(uris: &[Spanned<Entry>], options: &ListOptions, folder: &Path) -> Result<Vec<Listed>, Vec<Fault>> {
@@ -169,20 +170,7 @@ impl Op for ListOp {
 impl Source for ListOp {
     fn list(&self, _: SourceContext) -> BoxStream<'static, Result<Item, Failure>> {
         let (list, on_duplicate) = (self.list.clone(), self.on_duplicate);
-        let read = off_loop(move || list.items(on_duplicate));
-        let items = async move {
-            match read.await {
-                Ok(items) => stream::iter(items).map(Ok).boxed(),
-                Err(failure) => stream::iter([Err(failure)]).boxed(),
-            }
-        };
-        stream::once(items)
-            .flatten()
-            .then(|listed| async move {
-                let listed: Listed = listed?;
-                Ok(off_loop(move || listed.into_item()).await)
-            })
-            .boxed()
+        self.listing.clone().items(off_loop(move || list.items(on_duplicate)))
     }
 }
 

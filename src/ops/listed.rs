@@ -4,10 +4,14 @@ use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
+use futures::stream::{self, BoxStream};
+use futures::{StreamExt, TryStreamExt};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::sync::OnceCell;
 
 use crate::contract::{Asset, AssetSet, Failure, Item, Lineage, Location, Payload, Properties};
+use crate::remote::off_loop;
 
 /// The name of an item's only asset.
 pub(super) const ONLY_ASSET: &str = "data";
@@ -50,10 +54,10 @@ impl Listed {
         Ok(Self { id, assets, properties, folder: None })
     }
 
-    /// The item. Looks at local files for their size and time, which blocks.
-    pub(super) fn into_item(self) -> Item {
+    /// The item.
+    fn into_item(self) -> Item {
         let properties = Arc::new(self.properties);
-        let assets: Vec<_> = self.assets.into_iter().map(looked_at).collect();
+        let assets = self.assets;
         let first = &assets[0].location;
         let lineage = Lineage {
             identity: identity(&assets),
@@ -66,6 +70,36 @@ impl Listed {
     }
 }
 
+/// The items of a source that lists all at once. They are read and looked at the first time that anybody asks, so that what
+/// was checked is what is run; a failure is not kept.
+#[derive(Default)]
+pub(super) struct Listing(OnceCell<Arc<[Listed]>>);
+
+impl Listing {
+    /// The items, in order. What `find` gives has each id once.
+    pub(super) fn items<F>(self: Arc<Self>, find: F) -> BoxStream<'static, Result<Item, Failure>>
+    where
+        F: Future<Output = Result<Vec<Listed>, Failure>> + Send + 'static,
+    {
+        let listed = async move {
+            let look = async {
+                let found = find.await?;
+                Ok::<_, Failure>(off_loop(move || looked_at_all(found)).await)
+            };
+            self.0.get_or_try_init(|| look).await.cloned()
+        };
+        let items =
+            |listed: Arc<[Listed]>| (0..listed.len()).map(move |at| Ok(listed[at].clone().into_item()));
+        stream::once(listed).map_ok(move |listed| stream::iter(items(listed))).try_flatten().boxed()
+    }
+}
+
+/// Items with the size and time of those of their files that are on this machine. Blocks.
+fn looked_at_all(items: Vec<Listed>) -> Arc<[Listed]> {
+    let one = |item: Listed| Listed { assets: item.assets.into_iter().map(looked_at).collect(), ..item };
+    items.into_iter().map(one).collect()
+}
+
 /// An asset of a location alone.
 pub(super) fn asset(name: String, location: Location) -> Asset {
     Asset { name, location, size: None, version: None, metadata: Arc::default() }
@@ -75,8 +109,9 @@ pub(super) fn asset(name: String, location: Location) -> Asset {
 fn looked_at(asset: Asset) -> Asset {
     let Location::Local(path) = &asset.location else { return asset };
     let Ok(metadata) = std::fs::metadata(path) else { return asset };
-    let version = format!("mtime {}.{:09}", metadata.mtime(), metadata.mtime_nsec());
-    Asset { size: Some(metadata.len()), version: Some(version), ..asset }
+    let version = chrono::DateTime::from_timestamp(metadata.mtime(), metadata.mtime_nsec() as u32)
+        .map(|at| format!("mtime:{}", at.to_rfc3339_opts(chrono::SecondsFormat::Nanos, true)));
+    Asset { size: Some(metadata.len()), version, ..asset }
 }
 
 /// Names, places and states of all assets.
@@ -141,14 +176,17 @@ mod tests {
     fn the_identity_follows_size_and_time_of_a_local_file() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.tif");
-        let identity = || listed("a", path.to_str().expect("text")).into_item().lineage.identity;
+        let identity = || {
+            let items = vec![listed("a", path.to_str().expect("text"))];
+            looked_at_all(items)[0].clone().into_item().lineage.identity
+        };
         let missing = identity();
         assert_eq!(missing, format!("data={}", path.display()));
         std::fs::write(&path, b"12345").expect("written");
         let five = identity();
-        assert!(five.starts_with(&format!("{missing} size=5 version=mtime ")), "{five}");
+        assert!(five.starts_with(&format!("{missing} size=5 version=mtime:")), "{five}");
         let file = std::fs::File::options().write(true).open(&path).expect("it is there");
         file.set_modified(std::time::UNIX_EPOCH).expect("set");
-        assert_eq!(identity(), format!("{missing} size=5 version=mtime 0.000000000"));
+        assert_eq!(identity(), format!("{missing} size=5 version=mtime:1970-01-01T00:00:00.000000000Z"));
     }
 }

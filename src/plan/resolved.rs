@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::{Isolation, MaxFailures, OnError};
-use crate::contract::{Kind, Op, Port, Take};
+use crate::contract::{Kind, Moves, Op, Port, Take};
 use crate::ids::{ResourceName, StageName};
 use crate::machine::{Granted, Machine};
 use crate::remote::RetryPolicy;
@@ -251,6 +251,25 @@ impl Plan {
     /// GDAL's block cache of each of these processes, in bytes.
     pub fn gdal_share(&self) -> u64 {
         self.run.gdal_cache.0 / self.gdal_processes()
+    }
+
+    /// How much of each file a stage moves; `None` where it moves none.
+    pub fn moves(&self, stage: &StagePlan) -> Option<Moves> {
+        stage.op.moves(self.taken_by(stage).map(|taker| taker.name.as_str()))
+    }
+
+    /// Whether some stage moves parts of files.
+    pub fn moves_parts(&self) -> bool {
+        self.stages.iter().filter_map(|stage| self.moves(stage)).any(|moves| moves.has_parts)
+    }
+
+    /// A stage that takes the files of this one as they are, instead of naming the parts of them that it reads.
+    fn taken_by(&self, stage: &StagePlan) -> Option<&StagePlan> {
+        stage.to.iter().map(|&next| &self.stages[next]).find_map(|next| match next.gives {
+            _ if next.op.reads_headers() => None,
+            Port::Asset | Port::Blob if !next.to.is_empty() => self.taken_by(next),
+            _ => Some(next),
+        })
     }
 
     /// A path as the pipeline's folder sees it, for people.

@@ -31,8 +31,17 @@ pub enum BlockRanges {
     Blocks(Vec<Range<u64>>),
     /// These bytes of the header are to be fetched before asking again.
     Missing(Vec<Range<u64>>),
-    /// The file is not tiled: strips, JPEG 2000 and other formats are taken whole.
-    WholeFile,
+    /// The file is not tiled and is taken whole.
+    WholeFile(Untiled),
+}
+
+/// Why a file has no tiles that can be read by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Untiled {
+    /// A TIFF whose rows are stored in strips.
+    Strips,
+    /// JPEG 2000 or another format.
+    Format,
 }
 
 /// Finds the bytes that hold the needed pixels. Of `bytes` only the header has to be at hand.
@@ -44,8 +53,8 @@ pub fn block_ranges(bytes: &FileBytes, needs: &[BlockNeed]) -> Result<BlockRange
         Answer::Known(opened) => opened,
         Answer::Missing(ranges) => return Ok(BlockRanges::Missing(ranges)),
     };
-    if !is_tiled(&opened) {
-        return Ok(BlockRanges::WholeFile);
+    if let Some(untiled) = untiled(&opened) {
+        return Ok(BlockRanges::WholeFile(untiled));
     }
     let (found, _said) =
         listen(|| needs.iter().map(|need| of_need(&opened, need)).collect::<Result<Vec<_>, _>>());
@@ -61,14 +70,16 @@ fn within(size: u64, ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.into_iter().map(|range| range.start..range.end.min(size)).collect()
 }
 
-/// Whether blocks are tiles of a TIFF; a strip is as wide as the raster and not as high.
-fn is_tiled(opened: &Opened) -> bool {
-    let is_tiff = opened.dataset().driver().short_name() == "GTiff";
-    is_tiff
-        && opened.band(1, None).is_ok_and(|band| {
-            let ((columns, rows), (width, height)) = (band.block_size(), band.size());
-            columns != width || rows >= height
-        })
+/// Why blocks are no tiles of a TIFF, if they are none; a strip is as wide as the raster and not as high.
+fn untiled(opened: &Opened) -> Option<Untiled> {
+    if opened.dataset().driver().short_name() != "GTiff" {
+        return Some(Untiled::Format);
+    }
+    let is_tiled = opened.band(1, None).is_ok_and(|band| {
+        let ((columns, rows), (width, height)) = (band.block_size(), band.size());
+        columns != width || rows >= height
+    });
+    (!is_tiled).then_some(Untiled::Strips)
 }
 
 fn of_need(opened: &Opened, need: &BlockNeed) -> Result<Vec<Range<u64>>, RasterError> {
@@ -89,7 +100,8 @@ fn of_need(opened: &Opened, need: &BlockNeed) -> Result<Vec<Range<u64>>, RasterE
 /// The bands asked for and the alpha band; one of them where a block holds all bands.
 fn bands_to_look_at(opened: &Opened, need: &BlockNeed) -> BTreeSet<usize> {
     let interleave = opened.dataset().metadata_item("INTERLEAVE", "IMAGE_STRUCTURE");
-    let bands: BTreeSet<_> = need.bands.iter().copied().chain(inspect::alpha_band(opened)).collect();
+    let alpha = inspect::alpha_band_beside(opened, &need.bands);
+    let bands: BTreeSet<_> = need.bands.iter().copied().chain(alpha).collect();
     if interleave.as_deref() == Some("PIXEL") && need.bands.iter().all(|band| *band <= opened.band_count()) {
         return bands.into_iter().take(1).collect();
     }

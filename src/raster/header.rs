@@ -47,6 +47,11 @@ pub struct Header {
 }
 
 impl Header {
+    /// The number of the alpha band, counted from 1.
+    pub fn alpha_band(&self) -> Option<usize> {
+        self.bands.iter().position(|band| band.is_alpha).map(|index| index + 1)
+    }
+
     /// How the image is placed where its grid does not tell.
     pub fn placement(&self) -> Placement {
         match (self.georeference, &self.control_points) {

@@ -227,9 +227,15 @@ fn has_alpha(opened: &Opened) -> bool {
     alpha_band(opened).is_some()
 }
 
-/// The number of the alpha band.
-pub(super) fn alpha_band(opened: &Opened) -> Option<usize> {
-    (1..=opened.band_count()).find(|band| opened.band(*band, None).is_ok_and(|band| is_alpha(&band)))
+fn alpha_band(opened: &Opened) -> Option<usize> {
+    alpha_band_beside(opened, &[])
+}
+
+/// The number of the alpha band, unless it is among these. GDAL parses the georeference to tell, so that it is asked of no
+/// band in vain.
+pub(super) fn alpha_band_beside(opened: &Opened, bands: &[usize]) -> Option<usize> {
+    let mut others = (1..=opened.band_count()).filter(|band| !bands.contains(band));
+    others.find(|band| opened.band(*band, None).is_ok_and(|band| is_alpha(&band)))
 }
 
 /// Whether the band has a mask of the whole file that is no alpha band.

@@ -42,7 +42,7 @@ pub mod warp;
 pub(crate) use band::with_pixels;
 pub use band::{Band, BandDescription, BandPixels, Pixel, Validity};
 pub use band_test::BandTest;
-pub use blocks::{BlockNeed, BlockRanges, block_ranges};
+pub use blocks::{BlockNeed, BlockRanges, Untiled, block_ranges};
 pub use control_points::{ControlPoint, ControlPoints, Placement};
 pub use data_type::DataType;
 pub use dilate::Selection;

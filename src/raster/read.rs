@@ -92,7 +92,7 @@ impl Layers {
         let dim = (request.window.height as usize, request.window.width as usize);
         let layer = |number: usize| (number, zeros(header.bands[number - 1].data_type, dim));
         let bands: Vec<_> = request.bands.iter().copied().map(layer).collect();
-        let alpha = inspect::alpha_band(opened).filter(|alpha| !header.bands[alpha - 1].is_complex);
+        let alpha = header.alpha_band().filter(|alpha| !header.bands[alpha - 1].is_complex);
         let has_mask = match request.bands.first() {
             Some(number) => inspect::has_file_mask(&opened.band(*number, request.overview)?),
             None => false,
@@ -129,7 +129,7 @@ impl Layers {
         header: &Header,
         request: &ReadRequest<'_>,
     ) -> Result<Vec<Band>, RasterError> {
-        let alpha_number = inspect::alpha_band(opened);
+        let alpha_number = header.alpha_band();
         let alpha = self
             .alpha
             .as_ref()

@@ -165,7 +165,7 @@ fn strips_go_whole() {
     let need =
         BlockNeed { bands: vec![1], window: Window { col: 0, row: 0, width: 1, height: 1 }, overview: None };
     let bytes = FileBytes::whole("strips.tif", Bytes::from(fs::read(path).unwrap()));
-    assert_eq!(block_ranges(&bytes, &[need]).unwrap(), BlockRanges::WholeFile);
+    assert_eq!(block_ranges(&bytes, &[need]).unwrap(), BlockRanges::WholeFile(Untiled::Strips));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use url::Url;
 
 use super::authorize::Authorization;
-use super::codes::{ACCESS_AUTH, ACCESS_HEADER, ACCESS_PREFIX, ACCESS_SIGN};
+use super::codes::{ACCESS_AUTH, ACCESS_HEADER, ACCESS_PREFIX, ACCESS_PROFILE, ACCESS_SIGN};
 use super::program::Program;
 use crate::config::{Access, Fault, Span, Spanned, from_value};
 use crate::units::TimeSpan;
@@ -32,8 +32,13 @@ pub struct AccessOptions {
     /// The address of an object store that is not the provider's own, for example `"http://127.0.0.1:9000"`.
     /// For `s3://`, `gs://` and `az://` prefixes only. The default is the provider's.
     pub endpoint: Option<String>,
-    /// The region of an S3 bucket. The default is `AWS_REGION`, or `"us-east-1"`.
+    /// The region of an S3 bucket. The default is `AWS_REGION`, else that of the profile, else `"us-east-1"`.
     pub region: Option<String>,
+    /// The profile of the AWS command line, from `~/.aws/credentials` and `~/.aws/config`, whose keys, region and endpoint
+    /// reach an S3 bucket; its keys go before those of the environment. The default is none: keys of the environment, else
+    /// the profile that `AWS_PROFILE` names, else the profile `default`.
+    #[schemars(example = &"surveys")]
+    pub profile: Option<String>,
     /// Whether an object store is read without credentials. The default is `false`.
     pub anonymous: bool,
     /// Whether the requests to an S3 bucket are paid by this account. The default is `false`.
@@ -90,6 +95,7 @@ pub struct AccessRule {
 pub(super) struct StoreAccess {
     pub(super) endpoint: Option<String>,
     pub(super) region: Option<String>,
+    pub(super) profile: Option<String>,
     pub(super) anonymous: bool,
     pub(super) requester_pays: bool,
 }
@@ -149,9 +155,11 @@ impl AccessRule {
         let headers = check_headers(&options.headers, span, &mut faults);
         let sign = options.sign.as_ref().and_then(|sign| check_sign(sign, span, &mut faults));
         let auth = options.auth.as_ref().and_then(|auth| check_auth(auth, span, &mut faults));
+        check_profile(address.as_ref(), options, span, &mut faults);
         let store = StoreAccess {
             endpoint: options.endpoint.clone(),
             region: options.region.clone(),
+            profile: options.profile.clone(),
             anonymous: options.anonymous,
             requester_pays: options.requester_pays,
         };
@@ -187,6 +195,21 @@ fn check_prefix(prefix: &Spanned<String>, faults: &mut Vec<Fault>) -> Option<Url
         faults.push(fault.help("write scheme and host, such as `https://data.example` or `s3://bucket`"));
     }
     parsed
+}
+
+/// A profile is one of the AWS command line's, and opens nothing else.
+fn check_profile(prefix: Option<&Url>, options: &AccessOptions, span: &Span, faults: &mut Vec<Fault>) {
+    let (Some(prefix), Some(profile)) = (prefix, &options.profile) else { return };
+    if prefix.scheme() != "s3" {
+        let message = format!("`profile` holds for `s3://` prefixes, and this is `{}://`", prefix.scheme());
+        faults.push(
+            Fault::error(ACCESS_PROFILE, span.clone(), message)
+                .help("leave it out, or write an `s3://` prefix"),
+        );
+    } else if options.anonymous {
+        let message = format!("profile `{profile}` and `anonymous` contradict each other");
+        faults.push(Fault::error(ACCESS_PROFILE, span.clone(), message).help("leave one of them out"));
+    }
 }
 
 fn check_headers(headers: &BTreeMap<String, String>, span: &Span, faults: &mut Vec<Fault>) -> HeaderMap {
@@ -291,6 +314,22 @@ pub(super) mod tests {
         ] {
             assert_eq!(rule.covers(&Url::parse(url).expect(url)), expected, "{url}");
         }
+    }
+
+    #[test]
+    fn a_profile_opens_s3_alone_and_not_anonymously() {
+        let options = |anonymous| AccessOptions {
+            profile: Some("field".into()),
+            anonymous,
+            ..AccessOptions::default()
+        };
+        let codes = |prefix: &str, options: &AccessOptions| {
+            let rule = AccessRule::new(&Spanned::new(prefix.to_owned(), 0..0), options, &(0..0));
+            rule.err().unwrap_or_default().iter().map(|fault| fault.code).collect::<Vec<_>>()
+        };
+        assert_eq!(codes("s3://tiles", &options(false)), Vec::<&str>::new());
+        assert_eq!(codes("gs://tiles", &options(false)), [ACCESS_PROFILE]);
+        assert_eq!(codes("s3://tiles", &options(true)), [ACCESS_PROFILE]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use url::Url;
 
 use super::RequestError;
 use super::error::innermost;
-use crate::events::{Emitter, Event};
+use crate::events::{Emitter, Event, WholeReason};
 use crate::ids::{ItemId, StageName};
 use crate::resources::{LeaseSet, Outcome};
 
@@ -34,6 +34,8 @@ pub(super) struct Ask {
     pub(super) headers: HeaderMap,
     /// Whether the address is an object's and so may have to be signed.
     pub(super) is_object: bool,
+    /// Why all of an object is wanted, where parts could have been.
+    pub(super) whole: Option<WholeReason>,
     /// Whether an answer that says no for good is an answer, and redirects are not followed.
     pub(super) is_raw: bool,
 }
@@ -53,6 +55,11 @@ impl Ask {
         Self { range, if_match, is_object: true, ..Self::document(url) }
     }
 
+    /// All of an object, and why.
+    pub(super) fn whole(url: &Url, why: WholeReason) -> Self {
+        Self { whole: Some(why), ..Self::object(url, None, None) }
+    }
+
     /// A document of a catalogue or a service.
     pub(super) fn document(url: &Url) -> Self {
         Self {
@@ -63,6 +70,7 @@ impl Ask {
             payload: None,
             headers: HeaderMap::new(),
             is_object: false,
+            whole: None,
             is_raw: false,
         }
     }
@@ -79,6 +87,8 @@ pub(super) struct Account {
     pub(super) begun: Instant,
     /// Asleep before it.
     pub(super) slept: Duration,
+    /// Why all of an object was asked for.
+    pub(super) whole: Option<WholeReason>,
     pub(super) told: Told,
 }
 
@@ -113,6 +123,7 @@ impl Drop for Account {
             slept: self.slept.as_secs_f64(),
             took: seconds,
             bytes,
+            whole: self.whole,
         });
     }
 }

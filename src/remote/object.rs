@@ -12,10 +12,12 @@ use super::exchange::{Ask, Payload};
 use super::ranges::{MERGE_GAP, MERGE_LIMIT, merge};
 use super::version::Version;
 use super::{RequestError, StageClient};
+use crate::events::WholeReason;
 
 impl StageClient {
     /// A whole object in one buffer of its announced size, for which `admit` is asked before the first byte. A body of
-    /// unannounced length goes to `spill`, and is refused where there is none.
+    /// unannounced length goes to `spill`, and is refused where there is none. `why` all of it is asked for is told with the
+    /// request.
     ///
     /// # Errors
     /// What a server and a network can do; where `expects_raster` also a page or document in its place.
@@ -25,8 +27,9 @@ impl StageClient {
         admit: Admit<'_>,
         spill: Option<&Spill>,
         expects_raster: bool,
+        why: WholeReason,
     ) -> Result<Body, RequestError> {
-        self.perform(&Ask::object(url, None, None), &mut Whole { admit, spill, expects_raster }).await
+        self.perform(&Ask::whole(url, why), &mut Whole { admit, spill, expects_raster }).await
     }
 
     /// A whole object in the file of `spill`; its size. A body of announced length may be larger than the cap.
@@ -38,8 +41,9 @@ impl StageClient {
         url: &Url,
         spill: &Spill,
         expects_raster: bool,
+        why: WholeReason,
     ) -> Result<u64, RequestError> {
-        self.perform(&Ask::object(url, None, None), &mut ToFile { spill, expects_raster }).await
+        self.perform(&Ask::whole(url, why), &mut ToFile { spill, expects_raster }).await
     }
 
     /// Parts of an object in the state of `version`, neighbours read together, by offset and not overlapping.

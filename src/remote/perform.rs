@@ -195,7 +195,7 @@ impl StageClient {
         self.gates().open(url).await;
         let slept = std::mem::take(&mut trail.slept) + told_sleep(closed.elapsed());
         let leases = self.requirement(url).take_for(self.label()).await;
-        let mut account = self.account(leases, slept);
+        let mut account = self.account(ask, leases, slept);
         trail.began.get_or_insert(account.begun);
         let deadline = self.settings().timeout.map(|limit| (account.begun + limit, limit));
         let limit = deadline.map_or(self.options().answer_timeout, |(_, limit)| limit);
@@ -261,7 +261,7 @@ impl StageClient {
         }
     }
 
-    fn account(&self, leases: LeaseSet, slept: Duration) -> Account {
+    fn account(&self, ask: &Ask, leases: LeaseSet, slept: Duration) -> Account {
         let told = Told {
             events: self.settings().events.clone(),
             stage: self.settings().stage.clone().unwrap_or_else(|| "".into()),
@@ -274,6 +274,7 @@ impl StageClient {
             received: Arc::default(),
             begun: Instant::now(),
             slept,
+            whole: ask.whole,
             told,
         }
     }

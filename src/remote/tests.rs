@@ -10,7 +10,7 @@ use futures::future::join_all;
 use super::access::tests::{rule, signing};
 use super::scripted::{Reply, Scripted};
 use super::*;
-use crate::events::{Event, FailureClass, Record, Subscriber};
+use crate::events::{Event, FailureClass, Record, Subscriber, WholeReason};
 use crate::resources::{Rate, RateFamily, Requirement, Slots};
 
 const DATA: &[u8] = b"II*\0 the bytes of a small raster, or of something that looks like one";
@@ -43,7 +43,7 @@ fn client() -> StageClient {
 }
 
 async fn whole(client: &StageClient, url: &url::Url) -> Result<Bytes, RequestError> {
-    match client.get_whole(url, &mut |_| Ok(()), None, true).await? {
+    match client.get_whole(url, &mut |_| Ok(()), None, true, WholeReason::Mode).await? {
         Body::Memory(bytes) => Ok(bytes),
         Body::File(_) => unreachable!("there is no spill"),
     }
@@ -61,7 +61,10 @@ async fn a_whole_object_comes_in_one_buffer_of_its_size() {
         asked.push(bytes);
         Ok(())
     };
-    let body = client().get_whole(&server.url("/a"), &mut admit, None, true).await.expect("a body");
+    let body = client()
+        .get_whole(&server.url("/a"), &mut admit, None, true, WholeReason::Mode)
+        .await
+        .expect("a body");
     let Body::Memory(bytes) = body else { panic!("the length was stated") };
     assert_eq!((bytes.as_ref(), asked), (DATA, vec![DATA.len() as u64]));
     assert_eq!(server.seen()[0].header("accept-encoding"), Some("identity"));
@@ -70,7 +73,9 @@ async fn a_whole_object_comes_in_one_buffer_of_its_size() {
 #[tokio::test]
 async fn a_refused_admission_ends_the_request_before_its_body() {
     let server = Scripted::serve(|_| Reply::new(200, DATA).stall_after(0)).await;
-    let error = client().get_whole(&server.url("/a"), &mut |_| Err("too large".into()), None, true).await;
+    let error = client()
+        .get_whole(&server.url("/a"), &mut |_| Err("too large".into()), None, true, WholeReason::Mode)
+        .await;
     assert_eq!(error.expect_err("refused").class(), FailureClass::Item);
 }
 
@@ -427,13 +432,14 @@ async fn a_body_of_unknown_length_goes_to_scratch_up_to_its_cap() {
     let budget = crate::resources::Bytes::new("scratch".into(), 1000);
     let mut spill = Spill { path: folder.path().join("body"), lease: budget.overdraw(0), cap: 69 };
     let (client, url) = (client(), server.url("/a"));
-    let body = client.get_whole(&url, &mut |_| Ok(()), Some(&spill), true).await.expect("a file");
+    let body =
+        client.get_whole(&url, &mut |_| Ok(()), Some(&spill), true, WholeReason::Mode).await.expect("a file");
     assert!(matches!(body, Body::File(69)));
     assert_eq!((std::fs::read(&spill.path).expect("it is there"), budget.used()), (DATA.to_vec(), 69));
     spill.cap = 68;
-    let error = client.get_whole(&url, &mut |_| Ok(()), Some(&spill), true).await;
+    let error = client.get_whole(&url, &mut |_| Ok(()), Some(&spill), true, WholeReason::Mode).await;
     assert!(matches!(error, Err(RequestError::TooLarge { .. })));
-    let error = client.get_whole(&url, &mut |_| Ok(()), None, true).await;
+    let error = client.get_whole(&url, &mut |_| Ok(()), None, true, WholeReason::Mode).await;
     assert!(matches!(error, Err(RequestError::Unusable { .. })));
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use super::causes::{Cause, Causes};
-use crate::events::{Event, Outline, Record};
+use crate::events::{Event, Outline, Record, WholeReason};
 use crate::ids::{ResourceName, StageName};
 use crate::units::{ByteSize, spoken_count, spoken_time};
 
@@ -22,6 +22,8 @@ pub struct Summary {
     end: Option<End>,
     received: u64,
     written: u64,
+    /// Files that moved whole though a part was needed.
+    wholes: BTreeMap<WholeReason, u64>,
     retries: u64,
     overdrafts: u64,
     stalls: u64,
@@ -80,7 +82,12 @@ impl Summary {
                 self.counts.failed += 1;
                 self.causes.add(stage, item, message);
             }
-            Event::Request { bytes, .. } => self.received += bytes,
+            Event::Request { bytes, whole, status, .. } => {
+                self.received += bytes;
+                if let Some(reason) = whole.filter(|reason| reason.is_imposed() && *status == 200) {
+                    *self.wholes.entry(reason).or_default() += 1;
+                }
+            }
             Event::StageFinished { stage, bytes_out, .. } if self.sinks.contains(stage) => {
                 self.written += bytes_out;
             }
@@ -138,6 +145,7 @@ impl Summary {
         let mut lines = vec![self.items()];
         lines.extend(self.ending());
         lines.extend(self.bytes());
+        lines.extend(self.whole_files());
         lines.extend(self.memory());
         lines.extend(self.incidents());
         lines.extend(self.limits.iter().map(|(name, found)| limit(name, *found)));
@@ -184,6 +192,14 @@ impl Summary {
             })
             .collect();
         (!parts.is_empty()).then(|| parts.join(", "))
+    }
+
+    /// Files of which a part was needed and all was moved, by reason.
+    fn whole_files(&self) -> Option<String> {
+        let part =
+            |(reason, count): (&WholeReason, &u64)| format!("{} × {}", spoken_count(*count), reason.words());
+        let parts: Vec<String> = self.wholes.iter().map(part).collect();
+        (!parts.is_empty()).then(|| format!("files fetched whole: {}", parts.join("; ")))
     }
 
     fn memory(&self) -> Option<String> {
@@ -291,6 +307,30 @@ mod tests {
         assert!(text(refused.collect()).contains("\nstopped: SIGINT\n"));
         let interrupted = RUN.lines().map(str::to_owned).collect();
         assert!(text(interrupted).contains("\nstopped early: SIGINT; run it again to go on\n"));
+    }
+
+    #[test]
+    fn files_that_moved_whole_against_the_need_are_counted_by_reason() {
+        let request = |whole: &str, status: u16| {
+            format!(
+                r#"{{"ts":1.0,"event":"request","stage":"fetched","item":"a","status":{status},"waited":{{}},"took":0.1,"bytes":5{whole}}}"#
+            )
+        };
+        let lines = [
+            request(r#","whole":"strips""#, 200),
+            request(r#","whole":"strips""#, 503),
+            request(r#","whole":"no-ranges""#, 200),
+            request(r#","whole":"strips""#, 200),
+            request(r#","whole":"taken-itself""#, 200),
+            request("", 200),
+        ];
+        let mut summary = Summary::default();
+        for line in lines {
+            summary.add(&read_records(format!("{line}\n").as_bytes()).next().unwrap().unwrap());
+        }
+        let text = summary.render(&Places::default());
+        let expected = "\nfiles fetched whole: 2 × its rows are in strips, not in tiles; 1 × the server gives no parts\n";
+        assert!(text.contains(expected), "{text}");
     }
 
     #[test]

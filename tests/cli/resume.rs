@@ -102,8 +102,34 @@ fn a_deleted_output_is_made_again() {
 fn a_damaged_output_is_made_again() {
     let job = done();
     fs::write(job.path("out/b.tif"), b"II*\0\0\0\0\0").unwrap();
-    let ended = job.run();
-    assert_ne!(job.record().skipped(), ids(&["a", "b"]), "{}", ended.stderr);
+    job.run().expect_exit(0);
+    assert_eq!((job.record().finished(), job.record().skipped()), (ids(&["b"]), ids(&["a"])));
+    assert_eq!(crate::scene::pixels(&job.path("out/b.tif")), crate::scene::pixels(&job.path("out/a.tif")));
+}
+
+#[test]
+fn a_touched_input_is_named_with_both_times() {
+    let job = done();
+    let touched = fs::File::options().write(true).open(job.path("in/a.tif")).unwrap();
+    touched.set_modified(std::time::UNIX_EPOCH).unwrap();
+    let plan = job.gisrun(&["plan", "job.toml"]).expect_exit(0);
+    let line = plan.stdout.lines().find(|line| line.contains("its input was")).unwrap();
+    assert!(line.contains("and is `…version=mtime:1970-01-01T00:00:00.000000000Z`"), "{line}");
+}
+
+#[test]
+fn a_broken_link_among_the_inputs_fails_as_an_item() {
+    let job = job();
+    symlink("nowhere", job.path("in/c.tif")).unwrap();
+    job.run().expect_exit(1).line_with(&["failed: `c`", "in/c.tif"]);
+}
+
+#[test]
+fn an_id_that_no_item_has_is_bad_usage() {
+    let job = done();
+    let ended = job.gisrun(&["job.toml", "--only", "c", "--only", "a"]).expect_exit(2);
+    ended.line_with(&["error: `--only c`: no item has this id"]);
+    assert_eq!(job.record().finished(), ids(&["a"]));
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::cli::foresight::{Requests, foresee};
 use crate::config::{AsWritten, Fault, Span, Stage};
@@ -41,10 +41,11 @@ struct Look<'a> {
 impl<'a> Look<'a> {
     fn same_outputs(&self) -> Vec<Fault> {
         let mut known: HashMap<String, &ItemId> = HashMap::new();
+        let mut folders = Folders::default();
         let mut told = HashSet::new();
         let mut faults = Vec::new();
         for (place, item, stage) in self.outputs() {
-            let Some(first) = known.insert(resolved(place), item) else { continue };
+            let Some(first) = known.insert(folders.resolved(place), item) else { continue };
             if first != item && told.insert(stage) {
                 let place = self.shown(place);
                 let message = format!("the items `{first}` and `{item}` both write to `{place}`");
@@ -100,13 +101,21 @@ impl<'a> Look<'a> {
     }
 }
 
-/// A place with the links on the way to it followed; the file itself need not be there.
-fn resolved(place: &Location) -> String {
-    let Location::Local(path) = place else { return place.to_string() };
-    let folder = path.parent().and_then(|folder| fs::canonicalize(folder).ok());
-    match (folder, path.file_name()) {
-        (Some(folder), Some(name)) => folder.join(name).display().to_string(),
-        _ => path.display().to_string(),
+/// Folders as they were written, and with the links on the way to them followed; `None` for those that are not there.
+#[derive(Default)]
+struct Folders(HashMap<PathBuf, Option<PathBuf>>);
+
+impl Folders {
+    /// A place with the links on the way to it followed; the file itself need not be there.
+    fn resolved(&mut self, place: &Location) -> String {
+        let Location::Local(path) = place else { return place.to_string() };
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return path.display().to_string();
+        };
+        if !self.0.contains_key(folder) {
+            self.0.insert(folder.to_owned(), fs::canonicalize(folder).ok());
+        }
+        self.0[folder].as_deref().unwrap_or(folder).join(name).display().to_string()
     }
 }
 

@@ -1,24 +1,53 @@
 //! The items of a plan: how many are run, which outputs are stale, what is done, each with the reason.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 
+use crate::contract::Location;
 use crate::engine::{Fate, Foreseen, Prospect};
 
 /// So many items are named for each reason; programs read them all.
 const NAMED: usize = 3;
 
-/// The rows of the section, and the line that sums them up.
-pub(super) fn rows(foreseen: &Foreseen) -> Vec<Vec<String>> {
+/// The rows of the section, and the line that sums them up. Files that go whole are told where a stage `moves_parts`.
+pub(super) fn rows(foreseen: &Foreseen, moves_parts: bool) -> Vec<Vec<String>> {
     let mut rows = vec![vec![summary(foreseen)]];
     for ((verb, reason), items) in by_reason(&foreseen.items) {
         rows.push(vec![format!("{:>6} {verb}", items.len()), reason.to_owned(), named(&items)]);
+    }
+    if moves_parts {
+        rows.extend(wholes(&foreseen.items));
     }
     if let Some(reason) = &foreseen.stopped {
         rows.push(vec![format!("the list ends early: {reason}")]);
     }
     rows
+}
+
+/// Remote files that go whole whatever their header says, by the suffix that tells.
+fn wholes(items: &[Prospect]) -> impl Iterator<Item = Vec<String>> {
+    let mut counts: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    let is_run = |item: &&Prospect| matches!(item.fate, Fate::Run(_) | Fate::Stale(_));
+    for input in items.iter().filter(is_run).flat_map(|item| item.inputs.iter()) {
+        if let Some(suffix) = untiled(input) {
+            counts.entry(suffix).or_default().insert(input.to_string());
+        }
+    }
+    counts.into_iter().map(|(suffix, files)| {
+        let (count, files) = (files.len(), if files.len() == 1 { "file goes" } else { "files go" });
+        vec![format!(
+            "{count} `{suffix}` {files} whole: the format has no tiles that can be read by themselves"
+        )]
+    })
+}
+
+/// The suffix of a remote file, if that of a format without tiles.
+fn untiled(input: &Location) -> Option<&'static str> {
+    const SUFFIXES: [&str; 8] = [".jp2", ".j2k", ".jpx", ".png", ".jpg", ".jpeg", ".webp", ".asc"];
+    let Location::Remote(url) = input else { return None };
+    let path = url.path().to_ascii_lowercase();
+    SUFFIXES.into_iter().find(|suffix| path.ends_with(suffix))
 }
 
 /// Items with the same fate for the same reason, in the order: run, stale, fail, skip.
@@ -119,6 +148,32 @@ mod tests {
         Prospect { item: item.into(), fate, outputs: Vec::new(), inputs: Arc::default() }
     }
 
+    #[test]
+    fn remote_files_whose_format_has_no_tiles_are_told_where_parts_would_move() {
+        let input = |text: &str| match text.contains("://") {
+            true => Location::Remote(text.parse().unwrap()),
+            false => Location::Local(text.into()),
+        };
+        let of = |fate, inputs: &[&str]| Prospect {
+            inputs: inputs.iter().map(|text| input(text)).collect(),
+            ..prospect("a", fate)
+        };
+        let items = vec![
+            of(Fate::Run(String::new()), &["https://h.example/a.JP2?x", "https://h.example/a.tif", "a.jp2"]),
+            of(Fate::Stale(String::new()), &["s3://b/c.jp2", "https://h.example/a.JP2?x", "s3://b/c.png"]),
+            of(Fate::Skip(String::new()), &["s3://b/d.jp2"]),
+        ];
+        let foreseen = Foreseen { items, stopped: None };
+        let told = |moves_parts| {
+            let rows = rows(&foreseen, moves_parts).into_iter().map(|row| row.join(" "));
+            rows.filter(|row| row.contains("whole")).collect::<Vec<_>>()
+        };
+        let reason = "whole: the format has no tiles that can be read by themselves";
+        let expected = [format!("2 `.jp2` files go {reason}"), format!("1 `.png` file goes {reason}")];
+        assert_eq!(told(true), expected);
+        assert_eq!(told(false), Vec::<String>::new());
+    }
+
     fn five() -> Foreseen {
         let new = || Fate::Run("it was not run before".into());
         let mut items: Vec<Prospect> = ["a", "b", "c", "d"].map(|id| prospect(id, new())).into();
@@ -130,7 +185,7 @@ mod tests {
 
     #[test]
     fn items_of_one_reason_are_one_row() {
-        let rows: Vec<String> = rows(&five()).iter().map(|row| row.join(" | ")).collect();
+        let rows: Vec<String> = rows(&five(), true).iter().map(|row| row.join(" | ")).collect();
         assert_eq!(
             rows,
             [

@@ -73,6 +73,7 @@ fn stage(stage: &StagePlan, plan: &Plan) -> Json {
             "per-request": stage.is_per_request,
         },
         "queue": (stage.queue > 0).then(|| json!({ "places": stage.queue, "derivation": stage.queue_derivation })),
+        "moves": plan.moves(stage).map(|moves| moves.words),
         "parallelism": stage.parallelism,
         "bound-by": stage.bound_by,
         "timeout": stage.timeout.map(|time| time.as_secs_f64()),

@@ -91,6 +91,7 @@ fn programs_read_the_same_figures() {
             "per-request": true,
         },
         "queue": { "places": 1, "derivation": "1 (scenes)" },
+        "moves": null,
         "parallelism": 8,
         "bound-by": "memory",
         "timeout": 60.0,

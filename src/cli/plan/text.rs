@@ -23,6 +23,10 @@ pub fn render(plan: &Plan) -> String {
             .map(|stage| row([stage.name.as_str(), &takes(stage), &tries(stage)]))
             .collect::<Vec<_>>(),
     );
+    let files: Vec<_> = plan.stages.iter().filter_map(|stage| files(plan, stage)).collect();
+    if !files.is_empty() {
+        section(&mut text, "files", &files);
+    }
     section(&mut text, "memory", &memory(plan));
     let oversize: Vec<_> = plan.entrances().filter_map(|entrance| oversize(plan, entrance)).collect();
     if !oversize.is_empty() {
@@ -104,6 +108,11 @@ fn tries(stage: &StagePlan) -> String {
     let stop = (stage.on_error == OnError::Stop).then(|| "a failure stops the run".to_owned());
     let process = (stage.isolation == Isolation::Process).then(|| "in processes of its own".to_owned());
     [tries, timeout, stop, process].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// How much of each file a stage moves.
+fn files(plan: &Plan, stage: &StagePlan) -> Option<Vec<String>> {
+    plan.moves(stage).map(|moves| row([stage.name.as_str(), &moves.words]))
 }
 
 fn memory(plan: &Plan) -> Vec<Vec<String>> {

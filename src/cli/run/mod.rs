@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::cli::planned::{Named, Planned};
 use crate::cli::{Exit, RunRequest, client, output, worker};
-use crate::engine::{self, Outcome, Services, Stop, StopReason};
+use crate::engine::{self, Memory, Outcome, Services, Stop, StopReason};
 use crate::events::{self, Event};
 use crate::machine::{FamilyReading, Granted, ProcessReading};
 use crate::plan::{self, Plan};
@@ -81,11 +81,16 @@ async fn execute(request: &RunRequest, planned: Planned) -> Result<Exit, String>
     let begun = Instant::now();
     listeners.emitter().emit(|| started(&plan));
     let outcome = engine::run(plan.clone(), services).await;
-    let exit = exit_of(&outcome);
+    let exit = exit_of(&outcome, &memory);
     listeners.emitter().emit(|| finished(&outcome, &plan, begun.elapsed(), exit));
     let closed = memory.close(&outcome.limits).await;
     ledger::clear_scratch(&plan);
     listeners.conclude(request, &outcome);
+    if outcome.stopped.is_none() {
+        for item in memory.never_came() {
+            output::complain(&format!("error: `--only {item}`: no item has this id"));
+        }
+    }
     closed.map_err(|error| error.to_string())?;
     Ok(exit)
 }
@@ -128,13 +133,14 @@ fn finished(outcome: &Outcome, plan: &Plan, took: Duration, exit: Exit) -> Event
     }
 }
 
-fn exit_of(outcome: &Outcome) -> Exit {
+fn exit_of(outcome: &Outcome, memory: &Memory) -> Exit {
     match &outcome.stopped {
         Some(StopReason::Signal(15)) => Exit::Terminated,
         Some(StopReason::Signal(_)) => Exit::Interrupted,
         Some(StopReason::BadInput(_)) => Exit::BadInput,
         Some(StopReason::Aborted(_)) => Exit::Aborted,
         None if outcome.failed > 0 => Exit::ItemsFailed,
+        None if !memory.never_came().is_empty() => Exit::BadInput,
         None => Exit::Done,
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 
 use super::Check;
+use super::gdal_options;
 use super::place::Place;
 use crate::config::codes::{BAD_NAME, MISPLACED_KEY, MISSING_KEY, UNKNOWN_KEY};
 use crate::config::nearest::{nearest, quoted};
@@ -20,6 +21,9 @@ impl Check<'_> {
             return fault;
         }
         if let Some(fault) = self.option_among_stage_keys(place, rule, key, &span) {
+            return fault;
+        }
+        if let Some(fault) = gdal_options::fault(key, &span) {
             return fault;
         }
         let names = property_names(rule);

@@ -1,6 +1,7 @@
 //! The tree against the schema, every fault at once and at its place.
 
 mod branches;
+mod gdal_options;
 mod keys;
 mod place;
 mod values;

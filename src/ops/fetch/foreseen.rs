@@ -4,12 +4,30 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Mode;
-use crate::contract::{AssetNeed, AssetShape, Foreseen, Item, Shape};
+use crate::contract::{AssetNeed, AssetShape, Foreseen, Item, Moves, Shape};
 use crate::raster::{BandHeader, BlockNeed, BlockRanges, FileBytes, Window, block_ranges};
 use crate::remote::merged_length;
+use crate::units::ByteSize;
 
 /// Up to this size one request for the whole file is cheaper than several for most of it.
 const SMALL: u64 = 1 << 20;
+
+/// How much of each file moves, as far as the pipeline alone tells.
+pub(super) fn moves(mode: Mode, taken_by: Option<&str>) -> Moves {
+    let others = "whole files where there are strips, another format, or a server without ranges";
+    let words = match (mode, taken_by) {
+        (Mode::Whole, _) => "whole files, as `mode = \"whole\"` says".to_owned(),
+        (_, Some(stage)) => format!("whole files, because `{stage}` takes them as they are"),
+        (Mode::Ranges, None) => format!("the blocks of tiled TIFFs that are needed; {others}"),
+        (Mode::Auto, None) => {
+            let small = ByteSize(SMALL);
+            format!(
+                "the blocks of tiled TIFFs that are needed (all of one up to {small} where they are most of it); {others}"
+            )
+        }
+    };
+    Moves { words, has_parts: mode != Mode::Whole && taken_by.is_none() }
+}
 
 /// The form of what is fetched: the same files, with what of each is foreseen to move; that is held in memory. May call
 /// GDAL once the needs are known.
@@ -56,7 +74,7 @@ fn of_needs(mode: Mode, asset: &AssetShape, needs: &[BlockNeed], shares_scratch:
             Foreseen { held: prefix.held() + merged_length(&ranges), ranges: Some(ranges) }
         }
         Ok(BlockRanges::Missing(_)) => Foreseen { held: at_most(asset, prefix, needs), ranges: None },
-        Ok(BlockRanges::Blocks(_) | BlockRanges::WholeFile) | Err(_) => whole(asset, shares_scratch),
+        Ok(BlockRanges::Blocks(_) | BlockRanges::WholeFile(_)) | Err(_) => whole(asset, shares_scratch),
     }
 }
 

@@ -1,5 +1,7 @@
 //! `fetch` against a server on loopback, with a small tiled TIFF made by hand.
 
+mod whole;
+
 use std::ops::Range;
 use std::path::Path;
 

@@ -15,7 +15,8 @@ use crate::contract::{
     Asset, AssetSet, AssetShape, Blob, BlobSet, Content, Failure, Item, Location, Shape, SharedFiles,
     TemporaryFile, TransferContext,
 };
-use crate::raster::{BlockNeed, BlockRanges, FileBytes, block_ranges};
+use crate::events::WholeReason;
+use crate::raster::{BlockNeed, BlockRanges, FileBytes, Untiled, block_ranges};
 use crate::remote::{Body, Head, RequestError, Spill, off_loop};
 
 /// How often a header's tables are read on before the file is taken whole.
@@ -55,17 +56,29 @@ impl Work<'_> {
 
     async fn content(&self, member: usize, asset: &Asset, url: &Url) -> Result<Content, Failure> {
         let needs = self.needs(member, asset);
-        if needs.is_empty() || self.options.mode == Mode::Whole {
-            return self.whole(member, asset, url).await;
+        if self.options.mode == Mode::Whole {
+            return self.whole(member, asset, url, WholeReason::Mode).await;
+        }
+        if needs.is_empty() {
+            return self.whole(member, asset, url, self.why_no_part(url)).await;
         }
         match self.ranges(member, asset, url, needs).await {
-            Ok(Some(bytes)) => Ok(Content::Memory(Arc::new(bytes))),
-            Ok(None) => self.whole(member, asset, url).await,
+            Ok(Parts::Fetched(bytes)) => Ok(Content::Memory(Arc::new(bytes))),
+            Ok(Parts::None(why)) => self.whole(member, asset, url, why).await,
             Err(RequestFailure::Changed) => {
                 self.context.client.forget(url);
-                self.whole(member, asset, url).await
+                self.whole(member, asset, url, WholeReason::Changed).await
             }
             Err(RequestFailure::Other(failure)) => Err(failure),
+        }
+    }
+
+    /// Why no later stage names the part that it needs.
+    fn why_no_part(&self, url: &Url) -> WholeReason {
+        match self.context.client.known_head(url) {
+            Some(head) if !head.has_ranges => WholeReason::NoRanges,
+            Some(head) if head.header.is_none() => WholeReason::HeaderApart,
+            _ => WholeReason::TakenItself,
         }
     }
 
@@ -73,37 +86,39 @@ impl Work<'_> {
         self.context.needs.as_deref().map(|needs| needs_of(needs, member, &asset.name)).unwrap_or_default()
     }
 
-    /// The header and the blocks that are needed, or `None` where the whole file is to be taken.
+    /// The header and the blocks that are needed, or why the whole file is to be taken.
     async fn ranges(
         &self,
         member: usize,
         asset: &Asset,
         url: &Url,
         needs: Vec<BlockNeed>,
-    ) -> Result<Option<FileBytes>, RequestFailure> {
+    ) -> Result<Parts, RequestFailure> {
         let client = &self.context.client;
         let mut head = client.head(url).await?;
         let needs = Arc::new(needs);
         for _ in 0..=MAX_FURTHER_READS {
             if head.is_whole {
-                return Ok(Some(head.bytes.clone()));
+                return Ok(Parts::Fetched(head.bytes.clone()));
             }
             if !head.has_ranges {
-                return Ok(None);
+                return Ok(Parts::None(WholeReason::NoRanges));
             }
             match self.look_up(member, asset, &head, &needs).await? {
                 BlockRanges::Blocks(blocks) if is_worth(self.options.mode, head.bytes.size, &blocks) => {
                     let file = Remote { member, asset, url, head: &head };
-                    return Ok(Some(self.blocks(&file, &needs, &blocks).await?));
+                    return Ok(Parts::Fetched(self.blocks(&file, &needs, &blocks).await?));
                 }
-                BlockRanges::Blocks(_) | BlockRanges::WholeFile => return Ok(None),
+                BlockRanges::Blocks(_) => return Ok(Parts::None(WholeReason::MostNeeded)),
+                BlockRanges::WholeFile(Untiled::Strips) => return Ok(Parts::None(WholeReason::Strips)),
+                BlockRanges::WholeFile(Untiled::Format) => return Ok(Parts::None(WholeReason::Format)),
                 BlockRanges::Missing(missing) => match client.head_with(url, &head, &missing).await? {
                     Some(longer) => head = longer,
-                    None => return Ok(None),
+                    None => break,
                 },
             }
         }
-        Ok(None)
+        Ok(Parts::None(WholeReason::HeaderApart))
     }
 
     /// Where the needed pixels lie: as was foreseen from the same header, else looked up in it.
@@ -129,19 +144,25 @@ impl Work<'_> {
     }
 
     /// The whole file: as it is known already, on scratch where the windows of one parent share it, else in memory.
-    async fn whole(&self, member: usize, asset: &Asset, url: &Url) -> Result<Content, Failure> {
+    async fn whole(
+        &self,
+        member: usize,
+        asset: &Asset,
+        url: &Url,
+        why: WholeReason,
+    ) -> Result<Content, Failure> {
         if let Some(head) = self.context.client.known_head(url).filter(|head| head.is_whole) {
             return Ok(Content::Memory(Arc::new(head.bytes.clone())));
         }
         if let Some(shared) = &self.item.lineage.shared {
             let name = SharedFiles::name_of(member, &asset.name);
-            return Ok(Content::Scratch(shared.get_or_make(&name, || self.to_scratch(url)).await?));
+            return Ok(Content::Scratch(shared.get_or_make(&name, || self.to_scratch(url, why)).await?));
         }
         let mut admit = |bytes: u64| self.admit(member, asset, bytes);
         let file = self.temporary();
         let spill = self.spill(&file);
-        match self.context.client.get_whole(url, &mut admit, Some(&spill), self.expects_raster(asset)).await?
-        {
+        let expects_raster = self.expects_raster(asset);
+        match self.context.client.get_whole(url, &mut admit, Some(&spill), expects_raster, why).await? {
             Body::Memory(bytes) => {
                 let name = asset.location.to_string();
                 Ok(Content::Memory(Arc::new(FileBytes::whole(name, bytes))))
@@ -150,10 +171,10 @@ impl Work<'_> {
         }
     }
 
-    async fn to_scratch(&self, url: &Url) -> Result<Arc<TemporaryFile>, Failure> {
+    async fn to_scratch(&self, url: &Url, why: WholeReason) -> Result<Arc<TemporaryFile>, Failure> {
         let file = self.temporary();
         let spill = self.spill(&file);
-        self.context.client.get_to_file(url, &spill, true).await?;
+        self.context.client.get_to_file(url, &spill, true, why).await?;
         Ok(Arc::new(file))
     }
 
@@ -207,6 +228,14 @@ fn shape_of<'a>(shape: &'a Shape, member: usize, name: &str) -> Option<&'a Asset
 fn begins_alike(one: &FileBytes, other: &FileBytes) -> bool {
     let first = |bytes: &FileBytes| bytes.segments.first().map(|(_, bytes)| bytes.as_ptr_range());
     first(one).is_some() && first(one) == first(other)
+}
+
+/// What came of a look at the parts of a file.
+enum Parts {
+    /// The header and the blocks that are needed.
+    Fetched(FileBytes),
+    /// The whole file is to be taken.
+    None(WholeReason),
 }
 
 /// A failure, or the change of an object that allows another way.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use url::Url;
 
+use crate::events::WholeReason;
 use crate::remote::access::tests::written;
 use crate::remote::scripted::{Reply, Scripted};
 use crate::remote::{
@@ -16,7 +17,7 @@ use crate::units::TimeSpan;
 const DATA: &[u8] = b"II*\0 the bytes of a raster";
 
 async fn whole(client: &StageClient, url: &Url) -> Result<Bytes, RequestError> {
-    match client.get_whole(url, &mut |_| Ok(()), None, true).await? {
+    match client.get_whole(url, &mut |_| Ok(()), None, true, WholeReason::Mode).await? {
         Body::Memory(bytes) => Ok(bytes),
         Body::File(_) => panic!("its length is told"),
     }

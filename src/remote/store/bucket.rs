@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use object_store::aws::AmazonS3Builder;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::path::Path;
@@ -12,6 +12,7 @@ use object_store::signer::Signer;
 use object_store::{ObjectStore, RetryConfig};
 use url::Url;
 
+use super::profile::{Profile, ProfileError};
 use super::service::Governed;
 use crate::remote::access::StoreAccess;
 use crate::remote::{RequestError, StageClient, redacted};
@@ -50,8 +51,8 @@ impl StageClient {
         }
         let access = self.access().for_url(url).map(|rule| rule.store.clone()).unwrap_or_default();
         let governed = Governed(self.without_buckets());
-        let bucket = build(url, &access, self.environment(), &governed)
-            .map_err(|error| wrong(url, &error.to_string()))?;
+        let bucket =
+            build(url, &access, self.environment(), &governed).map_err(|reason| wrong(url, &reason))?;
         buckets.insert(name, bucket.clone());
         Ok(bucket)
     }
@@ -89,13 +90,25 @@ fn build(
     access: &StoreAccess,
     environment: &[(String, String)],
     governed: &Governed,
-) -> object_store::Result<Bucket> {
+) -> Result<Bucket, String> {
     let name = url.host_str().unwrap_or_default();
-    match url.scheme() {
-        "s3" => s3(name, access, environment, governed),
+    let bucket = match url.scheme() {
+        "s3" => {
+            let profile = profile(access, environment).map_err(|error| error.to_string())?;
+            s3(name, &completed(access, &profile), environment, &profile, governed)
+        }
         "gs" => google(name, access, environment, governed),
         _ => azure(name, access, environment, governed),
+    };
+    bucket.map_err(|error| error.to_string())
+}
+
+/// The profile in force; none where no credentials are wanted.
+fn profile(access: &StoreAccess, environment: &[(String, String)]) -> Result<Profile, ProfileError> {
+    if access.anonymous {
+        return Ok(Profile::default());
     }
+    Profile::in_force(access.profile.as_deref(), environment)
 }
 
 /// The settings of the environment that a provider knows, by their names in lower case.
@@ -114,11 +127,17 @@ fn s3(
     name: &str,
     access: &StoreAccess,
     environment: &[(String, String)],
+    profile: &Profile,
     governed: &Governed,
 ) -> object_store::Result<Bucket> {
     let mut builder = AmazonS3Builder::new();
-    for (key, value) in settings(environment, "AWS_") {
+    for (key, value) in profile.settings() {
         builder = builder.with_config(key, value);
+    }
+    for (key, value) in settings(environment, "AWS_") {
+        if profile.keys.is_none() || !is_of_keys(key) {
+            builder = builder.with_config(key, value);
+        }
     }
     if let Some(region) = &access.region {
         builder = builder.with_region(region);
@@ -143,6 +162,22 @@ fn s3(
         }
     };
     Ok(bucket(store, access, public))
+}
+
+/// How a store is reached, with what a profile says that the pipeline names; the environment goes before any other.
+fn completed(access: &StoreAccess, profile: &Profile) -> StoreAccess {
+    let mut access = access.clone();
+    if access.profile.is_some() {
+        access.region = access.region.or_else(|| profile.region.clone());
+        access.endpoint = access.endpoint.or_else(|| profile.endpoint.clone());
+    }
+    access
+}
+
+/// Whether a setting is a part of credentials, of which none is mixed with those of a profile.
+fn is_of_keys(key: AmazonS3ConfigKey) -> bool {
+    use AmazonS3ConfigKey::{AccessKeyId, SecretAccessKey, Token};
+    matches!(key, AccessKeyId | SecretAccessKey | Token)
 }
 
 fn google(

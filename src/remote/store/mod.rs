@@ -6,6 +6,7 @@
 mod bucket;
 mod objects;
 mod parts;
+mod profile;
 mod service;
 #[cfg(test)]
 mod tests;

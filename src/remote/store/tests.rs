@@ -8,7 +8,7 @@ use url::Url;
 
 use super::{ObjectBody, ObjectState};
 use crate::config::Spanned;
-use crate::events::FailureClass;
+use crate::events::{FailureClass, WholeReason};
 use crate::remote::scripted::{Reply, Scripted, Seen};
 use crate::remote::{
     AccessOptions, AccessRule, AccessRules, Body, Client, ClientOptions, RequestError, RetryPolicy,
@@ -26,9 +26,15 @@ fn url(text: &str) -> Url {
 fn client(server: &Scripted, anonymous: bool, slots: &Slots) -> StageClient {
     let endpoint = Some(server.url("").to_string());
     let options = AccessOptions { endpoint, anonymous, ..AccessOptions::default() };
-    let rule = AccessRule::new(&Spanned::new("s3://tiles".into(), 0..0), &options, &(0..0)).expect("a rule");
     let environment = [("AWS_ACCESS_KEY_ID", "key"), ("AWS_SECRET_ACCESS_KEY", "hunter2")];
-    let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    client_of(&options, &environment, slots)
+}
+
+/// A client of the bucket `tiles` with these options, in this environment.
+fn client_of(options: &AccessOptions, environment: &[(&str, &str)], slots: &Slots) -> StageClient {
+    let rule = AccessRule::new(&Spanned::new("s3://tiles".into(), 0..0), options, &(0..0)).expect("a rule");
+    let variable = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    let environment = environment.iter().map(variable).collect();
     let retry = RetryPolicy { first_delay: Duration::from_millis(1), ..RetryPolicy::default() };
     let requirement = Requirement { slots: vec![(slots.clone(), 1)], ..Requirement::default() };
     Client::new(ClientOptions::default(), AccessRules::new(vec![rule]), None)
@@ -71,7 +77,8 @@ async fn objects_are_read_by_signed_addresses_that_are_signed_once() {
     .await;
     let client = client(&server, false, &connections());
     let object = url("s3://tiles/in/a b.tif");
-    let Body::Memory(bytes) = client.get_whole(&object, &mut |_| Ok(()), None, true).await.expect("there")
+    let Body::Memory(bytes) =
+        client.get_whole(&object, &mut |_| Ok(()), None, true, WholeReason::Mode).await.expect("there")
     else {
         panic!("its length was stated")
     };
@@ -82,10 +89,63 @@ async fn objects_are_read_by_signed_addresses_that_are_signed_once() {
     assert_eq!(parts, [(4, Bytes::from_static(&DATA[4..8]))]);
     let queries: std::collections::HashSet<_> = server.seen().iter().map(|seen| seen.path.clone()).collect();
     assert_eq!((server.seen().len(), queries.len()), (3, 1));
-    let error =
-        client.get_whole(&url("s3://tiles/none.tif"), &mut |_| Ok(()), None, true).await.expect_err("none");
+    let error = client
+        .get_whole(&url("s3://tiles/none.tif"), &mut |_| Ok(()), None, true, WholeReason::Mode)
+        .await
+        .expect_err("none");
     let expected = format!("GET {} → 404 Not Found: NoSuchKey", server.url("/tiles/none.tif"));
     assert_eq!((error.to_string(), error.class()), (expected, FailureClass::Item));
+}
+
+/// The profiles `default` and `field`; the latter names this endpoint.
+fn profiles(endpoint: &Url) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("credentials");
+    let keys = |name| format!("[{name}]\naws_access_key_id = {name}-key\naws_secret_access_key = hunter2\n");
+    let text =
+        format!("{}{}region = eu-central-1\nendpoint_url = {endpoint}\n", keys("default"), keys("field"));
+    std::fs::write(&file, text).expect("written");
+    let path = file.display().to_string();
+    (folder, path)
+}
+
+#[tokio::test]
+async fn a_profile_of_the_aws_command_line_gives_keys_region_and_endpoint() {
+    let server = Scripted::serve(|_| Reply::new(404, "")).await;
+    let (_folder, file) = profiles(&server.url(""));
+    let files = [("AWS_SHARED_CREDENTIALS_FILE", file.as_str()), ("AWS_CONFIG_FILE", "/nonexistent")];
+    let named = AccessOptions { profile: Some("field".into()), ..AccessOptions::default() };
+    let own = AccessOptions { endpoint: Some(server.url("").to_string()), ..AccessOptions::default() };
+    let keys = [("AWS_ACCESS_KEY_ID", "own-key"), ("AWS_SECRET_ACCESS_KEY", "s"), ("AWS_SESSION_TOKEN", "t")];
+    for (options, further, expected) in [
+        (&named, &[][..], "field-key eu-central-1"),
+        (&AccessOptions::default(), &[("AWS_PROFILE", "field")], "field-key eu-central-1"),
+        (&own, &[("AWS_REGION", "eu-west-3")], "default-key eu-west-3"),
+        (&named, &keys, "field-key eu-central-1"),
+        (&own, &keys, "own-key us-east-1"),
+    ] {
+        let environment = [&files[..], further].concat();
+        let client = client_of(options, &environment, &connections());
+        assert_eq!(client.object(&url("s3://tiles/a.tif")).await.expect("an answer"), None);
+        let seen = server.seen().pop().expect("a request");
+        let signed = seen.header("authorization").expect("a signature").to_owned();
+        let scope: Vec<_> = signed.split("Credential=").nth(1).expect("AWS4").split('/').collect();
+        assert_eq!(format!("{} {}", scope[0], scope[2]), expected, "{signed}");
+        assert_eq!(seen.header("x-amz-security-token").is_some(), scope[0] == "own-key");
+    }
+}
+
+#[tokio::test]
+async fn a_profile_that_is_not_there_fails_before_any_request() {
+    let server = Scripted::serve(|_| Reply::new(404, "")).await;
+    let (_folder, file) = profiles(&server.url(""));
+    let options = AccessOptions { profile: Some("fields".into()), ..AccessOptions::default() };
+    let environment = [("AWS_SHARED_CREDENTIALS_FILE", file.as_str()), ("AWS_CONFIG_FILE", "/nonexistent")];
+    let client = client_of(&options, &environment, &connections());
+    let error = client.object(&url("s3://tiles/a.tif")).await.expect_err("no such profile").to_string();
+    assert!(error.contains("profile `fields` is in neither"), "{error}");
+    assert!(error.ends_with("found: default, field"), "{error}");
+    assert!(server.seen().is_empty());
 }
 
 #[tokio::test]

@@ -143,6 +143,7 @@ impl Run {
                 slept: 0.0,
                 took: self.took,
                 bytes: 1000,
+                whole: None,
             },
         );
         for (stage, worked) in [("fetched", self.took), ("ndvi", self.worked)] {
