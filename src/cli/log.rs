@@ -1,4 +1,4 @@
-//! The program's own log: warnings about inputs and leftovers on standard error, more where `GISRUN_LOG` asks for it.
+//! The program's own log: warnings about leftovers on standard error, more where `GISRUN_LOG` asks for it.
 
 use std::io;
 

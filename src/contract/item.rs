@@ -40,6 +40,8 @@ pub struct Lineage {
     /// Columns × rows of the raster that `window` was counted in. Branches that end on other grids become the same part of
     /// the width and height of theirs.
     pub counted_in: Option<(u64, u64)>,
+    /// How many pixels beyond each side of the window a program is given, where there are any.
+    pub overlap: u64,
     /// The named grid that the window is a part of, when `window` or `group` was given one.
     pub grid: Option<Arc<Grid>>,
     /// The name of the group.
@@ -211,6 +213,14 @@ impl Item {
     /// The acquisition time: `datetime`, or `start_datetime` where that is null; in UTC.
     pub fn datetime(&self) -> Option<DateTime<Utc>> {
         datetime_of(&self.properties)
+    }
+
+    /// The item that this window is a part of, its payload still lacking.
+    #[must_use]
+    pub fn parent(&self) -> Item {
+        let lineage = Lineage { parent: None, position: None, window: None, ..self.lineage.clone() };
+        let (id, properties) = (self.reported_id().clone(), self.properties.clone());
+        Item { id, properties, lineage, payload: Payload::Rows(Vec::new()) }
     }
 
     /// The id of what this item counts as in reports: the parent of a window, else itself.

@@ -126,6 +126,11 @@ pub trait Op: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Whether it is given the overlap of windows beside the window itself.
+    fn sees_overlap(&self) -> bool {
+        false
+    }
+
     /// Bytes of scratch disk that a parent of this form needs, estimated; for ops that assemble or spool.
     fn spool(&self, _input: &Shape, _output: &Shape) -> u64 {
         0

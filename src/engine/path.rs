@@ -145,7 +145,8 @@ impl Draft {
             .map(|consumer| Draft::of(stages, consumer, item, &output))
             .collect::<Result<Vec<_>, _>>()?;
         let wanted_out = if output.members.is_empty() {
-            whole_or_window(input, item).map_err(at)?
+            let windows = whole_or_window(input, item).map_err(at)?;
+            if op.sees_overlap() { overlapping(windows, input, item) } else { windows }
         } else {
             wanted_of(&output, &next, item).map_err(at)?
         };
@@ -230,6 +231,15 @@ fn whole_or_window(shape: &Shape, item: &Item) -> Result<Vec<Window>, Failure> {
         None => Ok(member.grid.whole()),
     };
     shape.members.iter().map(part).collect()
+}
+
+/// Windows with the pixels around them that a program is given.
+fn overlapping(windows: Vec<Window>, shape: &Shape, item: &Item) -> Vec<Window> {
+    let overlap = item.lineage.overlap;
+    let grown = |(window, member): (Window, &MemberShape)| {
+        window.grown(overlap, member.grid.width, member.grid.height)
+    };
+    windows.into_iter().zip(&shape.members).map(grown).collect()
 }
 
 /// A window's part of a grid: of one of another size than the window was counted in, the same part of its width and

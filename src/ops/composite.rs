@@ -46,7 +46,8 @@ pub(super) struct CompositeOptions {
     reduce: Spanned<OneOrMany<Spanned<Reduce>>>,
     /// The bands of the output, in this order. Default: those of the first member.
     bands: Option<Vec<Spanned<String>>>,
-    /// The band by which `reduce = "quality"` takes each pixel from one member.
+    /// The band by which `reduce = "quality"` takes each pixel, in all bands, from one member: the one whose quality is best
+    /// among those that have any. A band that is missing there stays missing, whatever other members have.
     quality_band: Option<Spanned<String>>,
     /// Which value of the quality band is best. Default `highest`. Of equal ones the first member's.
     best: Option<Spanned<Best>>,

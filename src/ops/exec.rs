@@ -85,6 +85,10 @@ impl Op for Exec {
         &[Take::Cores, Take::Memory]
     }
 
+    fn sees_overlap(&self) -> bool {
+        true
+    }
+
     fn members(&self, input: Members) -> Result<Members, Members> {
         if input == Members::One { Ok(input) } else { Err(Members::One) }
     }

@@ -12,7 +12,7 @@ use crate::contract::{
     BandShape, Compute, ComputeContext, Failure, Item, Kind, MemberShape, Members, Op, OpEntry, Payload,
     Port, Shape, Take,
 };
-use crate::raster::warp::{SourceImage, SourceOptions, Target, Warp, WarpError};
+use crate::raster::warp::{KnownGrids, SourceImage, SourceOptions, Target, Warp, WarpError};
 use crate::raster::{Grid, Member, Placement, Raster, Resampling, Window};
 
 /// The line of the table.
@@ -32,6 +32,7 @@ const OWN_BUFFERS: u64 = 4 << 20;
 #[derive(Debug)]
 struct WarpOp {
     target: Target,
+    known: KnownGrids,
     source: SourceOptions,
     resampling: Resampling,
     manifest: Json,
@@ -140,7 +141,7 @@ impl WarpOp {
     fn grid(&self, images: &[SourceImage], item: &Item) -> Result<Grid, WarpError> {
         match (&self.target, &item.lineage.grid) {
             (Target::Named(named), Some(grid)) if named.holds(grid) => Ok(Grid::clone(grid)),
-            (target, _) => target.grid(images),
+            (target, _) => self.known.of(target, images),
         }
     }
 

@@ -46,6 +46,9 @@ pub(super) struct WindowOptions {
     /// The name of a grid of `[grids]` with a `tile`: its tiles are the windows, cut to the item's extent. A `warp` onto the
     /// same grid must follow.
     grid: Option<Spanned<String>>,
+    /// How many pixels beyond each side of a window an `exec` stage below is given, where the raster has them; its program
+    /// cuts them off again. Default 0. All other ops get the neighbours that they need by themselves.
+    overlap: Option<u64>,
 }
 
 fn compile(value: &Value, environment: &Environment) -> Result<Arc<dyn Op>, Vec<Fault>> {
@@ -66,7 +69,7 @@ fn compile(value: &Value, environment: &Environment) -> Result<Arc<dyn Op>, Vec<
             return Err(vec![Fault::error(codes::MISSING_KEY, value.span.clone(), message)]);
         }
     };
-    Ok(Arc::new(WindowOp { cut }))
+    Ok(Arc::new(WindowOp { cut, overlap: options.overlap.unwrap_or(0) }))
 }
 
 fn tiles(name: &Spanned<String>, environment: &Environment) -> Result<Cut, Vec<Fault>> {
@@ -84,6 +87,7 @@ fn tiles(name: &Spanned<String>, environment: &Environment) -> Result<Cut, Vec<F
 #[derive(Clone, Debug)]
 struct WindowOp {
     cut: Cut,
+    overlap: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -109,10 +113,14 @@ impl Op for WindowOp {
 
     /// Where windows are cut shows in files of their own alone; their ids tell them apart.
     fn manifest(&self) -> Json {
-        match &self.cut {
+        let mut manifest = match &self.cut {
             Cut::Squares(size) => json!({ "size": size }),
             Cut::Tiles { grid, .. } => json!({ "tile": grid.tile, "origin": grid.origin }),
+        };
+        if self.overlap > 0 {
+            manifest["overlap"] = self.overlap.into();
         }
+        manifest
     }
 
     fn kind(self: Arc<Self>) -> Kind {
@@ -122,10 +130,15 @@ impl Op for WindowOp {
 
 impl Expand for WindowOp {
     fn expand(&self, parent: Item, context: TransferContext) -> BoxStream<'static, Result<Item, Failure>> {
+        let overlap = self.overlap;
         let shared = parent.lineage.shared.clone().unwrap_or_default();
         match self.cut.lines_of_first(&context.output.members) {
             Ok((grid, lines)) => stream::iter(lines.windows())
-                .map(move |(position, window)| Ok(part(&parent, &grid, &shared, position, window)))
+                .map(move |(position, window)| {
+                    let mut part = part(&parent, &grid, &shared, position, window);
+                    part.lineage.overlap = overlap;
+                    Ok(part)
+                })
                 .boxed(),
             Err(failure) => stream::iter([Err(failure)]).boxed(),
         }

@@ -1,13 +1,14 @@
-//! The ten jobs of `../shared/jobs`, as they stand there, on small scenes of known values. Catalogues and stores that a
-//! job names are replaced by files; nothing else is.
+//! The ten jobs of `../shared/jobs`, as they stand there, on small scenes of known values. The servers that a job names are
+//! replaced by one on loopback, and the objects of a store by files; nothing else is.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use gdal::raster::{Buffer, GdalType};
 use gdal::spatial_ref::SpatialRef;
-use gdal::{Dataset, DriverManager};
+use gdal::{Dataset, DatasetOptions, DriverManager, GdalOpenFlags};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
@@ -27,8 +28,7 @@ struct Job {
 impl Job {
     fn new(name: &'static str) -> Self {
         let job = Self { folder: tempfile::tempdir().unwrap(), name };
-        let text = fs::read_to_string(shared().join(format!("jobs/{name}.toml"))).unwrap();
-        fs::write(job.path("job.toml"), with_file(&text)).unwrap();
+        fs::copy(shared().join(format!("jobs/{name}.toml")), job.path("job.toml")).unwrap();
         job
     }
 
@@ -64,10 +64,25 @@ impl Job {
         if band.no_data_value().is_some_and(|nodata| nodata == pixel) { f64::NAN } else { pixel }
     }
 
-    /// The rows of a table, which the job writes as JSON lines here so that they can be read.
+    /// The rows of a Parquet file, read by another library than the one that wrote them.
     fn rows(&self, file: &str) -> Vec<Json> {
-        let text = fs::read_to_string(self.path(file)).unwrap();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/rows.py");
+        let told = told(Command::new(python()).arg(script).arg(self.path(file)));
+        told.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The catalogue behind a STAC API, in place of the server with this address.
+    fn served(&self, address: &str, token: Option<&str>) -> Api {
+        self.catalogue("items.json");
+        let area = json!({ "type": "Polygon", "coordinates": [[[8.4, 47.3], [8.7, 47.3], [8.7, 47.7], [8.4, 47.3]]] });
+        fs::write(self.path("aoi.geojson"), area.to_string()).unwrap();
+        let api = Api::start(self.folder.path(), token);
+        self.replace(address, &format!("http://127.0.0.1:{}", api.port));
+        // The catalogue of the small scenes lies elsewhere than that of the job.
+        let text = fs::read_to_string(self.path("job.toml")).unwrap();
+        fs::write(self.path("job.toml"), text.replace("[10.0, 47.0, 11.0, 48.0]", "[8.0, 47.0, 9.0, 48.0]"))
+            .unwrap();
+        api
     }
 
     /// A catalogue of two clear scenes and a cloudy one, each of four reflectances, classes and whatever else is asked for.
@@ -102,7 +117,8 @@ impl Job {
                 _ => write(&path, *value, 1),
             }
             let band = json!({ "scale": scale, "offset": offset });
-            ((*name).to_owned(), json!({ "href": path, "raster:bands": [band] }))
+            let href = format!("BASE/scenes/{id}_{name}.tif");
+            ((*name).to_owned(), json!({ "href": href, "raster:bands": [band] }))
         };
         let assets: serde_json::Map<String, Json> = bands.iter().map(asset).collect();
         let ring = [[8.5, 47.4], [8.6, 47.4], [8.6, 47.6], [8.5, 47.6], [8.5, 47.4]];
@@ -115,11 +131,40 @@ impl Job {
     }
 }
 
-/// The text with a catalogue's file in place of the search of a server.
-fn with_file(text: &str) -> String {
-    let Some(begin) = text.find("stac = { url") else { return text.to_owned() };
-    let end = begin + text[begin..].find(" }").unwrap();
-    format!("{}stac = {{ file = \"items.json\"{}", &text[..begin], &text[end..])
+/// A STAC API over a folder; it ends with the value.
+struct Api {
+    server: Child,
+    port: u16,
+}
+
+impl Api {
+    fn start(folder: &Path, token: Option<&str>) -> Self {
+        let mut command = Command::new(python());
+        command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/stac_api.py")).arg(folder);
+        match token {
+            Some(token) => command.env("TOKEN", token),
+            None => command.env_remove("TOKEN"),
+        };
+        let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        Self { server, port: line.trim().parse().unwrap() }
+    }
+}
+
+impl Drop for Api {
+    fn drop(&mut self) {
+        drop(self.server.stdin.take());
+        self.server.wait().unwrap();
+    }
+}
+
+/// What a program says that must end well.
+#[track_caller]
+fn told(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// A raster of one value.
@@ -137,6 +182,16 @@ fn write<T: GdalType + Copy>(path: &Path, value: T, bands: usize) {
     file.close().unwrap();
 }
 
+/// A raster of one band of floats, by the places of its pixels.
+fn write_values(path: &Path, value: impl Fn(usize) -> f32) {
+    write(path, 0_f32, 1);
+    let options = DatasetOptions { open_flags: GdalOpenFlags::GDAL_OF_UPDATE, ..DatasetOptions::default() };
+    let file = Dataset::open_ex(path, options).unwrap();
+    let values = (0..SIZE * SIZE).map(value).collect();
+    file.rasterband(1).unwrap().write((0, 0), (SIZE, SIZE), &mut Buffer::new((SIZE, SIZE), values)).unwrap();
+    file.close().unwrap();
+}
+
 #[track_caller]
 fn near(found: f64, expected: f64) {
     assert!((found - expected).abs() < 1e-5, "{found}, expected {expected}");
@@ -145,17 +200,18 @@ fn near(found: f64, expected: f64) {
 #[test]
 fn j01_ndvi_of_clear_pixels() {
     let job = Job::new("01-ndvi-sentinel2");
-    job.catalogue("items.json");
+    let _api = job.served("https://stac.example/v1", None);
     job.run();
-    // (3 − 1) / (3 + 1) whatever the scale; nothing under clouds.
+    // (3 − 1) / (3 + 1) whatever the scale; the search leaves the cloudy scene out.
     near(job.value("out/2024/06/a_ndvi.tif", 1, 0.0), 0.5);
-    assert!(job.value("out/2024/06/cloudy_ndvi.tif", 1, 0.0).is_nan());
+    near(job.value("out/2024/06/b_ndvi.tif", 1, 0.0), 0.5);
+    assert!(!job.path("out/2024/06/cloudy_ndvi.tif").exists());
 }
 
 #[test]
 fn j02_the_median_of_a_month() {
     let job = Job::new("02-monthly-median");
-    job.catalogue("items.json");
+    let _api = job.served("https://stac.example/v1", None);
     job.run();
     // Red is 1000 and 2000, nir three times that, and the cloudy day does not count.
     assert_eq!(
@@ -168,10 +224,9 @@ fn j02_the_median_of_a_month() {
 #[test]
 fn j03_elevations_on_tiles_of_a_grid() {
     let job = Job::new("03-dem-batch");
-    job.replace("index.parquet", "index.jsonl");
     write(&job.path("dem/north/one.tif"), 700_i16, 1);
     job.run();
-    let index = job.rows("out/index.jsonl");
+    let index = job.rows("out/index.parquet");
     let [tile] = index.as_slice() else { panic!("one tile: {index:?}") };
     // 30 m × 2048 pixels: the tile holds (4210000, 2710000).
     near(job.value(tile["location"].as_str().unwrap(), 1, 0.0), 700.0);
@@ -182,10 +237,9 @@ fn j03_elevations_on_tiles_of_a_grid() {
 fn j04_statistics_of_windows() {
     let job = Job::new("04-window-statistics");
     job.replace("s3://scenes/big.tif", "big.tif");
-    job.replace("windows.parquet", "windows.jsonl");
     write(&job.path("big.tif"), 12_u16, 1);
     job.run();
-    let rows = job.rows("out/windows.jsonl");
+    let rows = job.rows("out/windows.parquet");
     let row = &rows[0];
     assert_eq!((rows.len(), &row["count"], &row["total"]), (1, &json!(4096), &json!(4096)));
     assert_eq!((&row["mean"], &row["std"], &row["min"]), (&json!(12.0), &json!(0.0), &json!(12.0)));
@@ -194,9 +248,7 @@ fn j04_statistics_of_windows() {
 #[test]
 fn j05_statistics_of_fields() {
     let job = Job::new("05-fields");
-    job.catalogue("items.json");
-    job.replace("fields.gpkg", "fields.geojson");
-    job.replace("fields.parquet", "fields.jsonl");
+    let _api = job.served("https://stac.example/v1", None);
     // 20 × 10 pixels of the scene in its own system.
     let (west, north) = (CORNER.0 + 100.0, CORNER.1 - 100.0);
     let (east, south) = (west + 200.0, north - 100.0);
@@ -205,8 +257,9 @@ fn j05_statistics_of_fields() {
     let crs = json!({ "type": "name", "properties": { "name": "EPSG:32632" } });
     let fields = json!({ "type": "FeatureCollection", "crs": crs, "features": [field] });
     fs::write(job.path("fields.geojson"), fields.to_string()).unwrap();
+    told(Command::new("ogr2ogr").arg(job.path("fields.gpkg")).arg(job.path("fields.geojson")));
     job.run();
-    let rows = job.rows("out/fields.jsonl");
+    let rows = job.rows("out/fields.parquet");
     // A row for each of the two clear days.
     assert_eq!(rows.len(), 2, "{rows:?}");
     for row in &rows {
@@ -219,38 +272,75 @@ fn j05_statistics_of_fields() {
 #[test]
 fn j06_degrees_celsius_of_clear_pixels() {
     let job = Job::new("06-landsat-temperature");
-    job.catalogue("items.json");
+    let _api = job.served("https://stac.example/v1", None);
+    job.replace("landsat-c2l2-st", "sentinel-2-l2a");
+    job.replace("2024-07-01/2024-07-31", "2024-06-01/2024-06-30");
     job.run();
     near(job.value("out/a_celsius.tif", 1, 0.0), 40_000.0 * 0.003_418_02 + 149.0 - 273.15);
     assert!(job.value("out/cloudy_celsius.tif", 1, 0.0).is_nan(), "bit 3 is a cloud");
 }
 
+/// Splits a tile at a threshold, with numpy.
+const SEGMENT: &str = r#"
+import sys
+import numpy, rasterio
+with rasterio.open(sys.argv[1]) as tile:
+    profile, values = tile.profile, tile.read(1)
+with rasterio.open(sys.argv[2], "w", **profile) as segments:
+    segments.write(numpy.where(values > 6, 2, 1).astype(values.dtype), 1)
+"#;
+
 #[test]
 fn j07_a_program_of_the_user_s_on_each_tile() {
     let job = Job::new("07-own-script");
     job.replace("\"python\"", &format!("\"{}\"", python().display()));
-    fs::write(job.path("segment.py"), "import shutil, sys\nshutil.copy(sys.argv[1], sys.argv[2])\n").unwrap();
+    fs::write(job.path("segment.py"), SEGMENT).unwrap();
     fs::write(job.path("model.pt"), "weights").unwrap();
-    for tile in ["p", "q"] {
-        write(&job.path(&format!("in/{tile}.tif")), 5_u8, 1);
+    for (tile, value) in [("p", 5_u8), ("q", 7)] {
+        write(&job.path(&format!("in/{tile}.tif")), value, 1);
     }
     job.run();
-    assert_eq!(["p", "q"].map(|tile| job.value(&format!("out/{tile}_segments.tif"), 1, 0.0)), [5.0, 5.0]);
+    assert_eq!(["p", "q"].map(|tile| job.value(&format!("out/{tile}_segments.tif"), 1, 0.0)), [1.0, 2.0]);
 }
+
+/// The three products by GDAL.
+const TERRAIN: &str = r#"set -e
+gdaldem hillshade -q -az 315 -alt 45 "$1" "$2"
+gdaldem slope -q "$1" "$3"
+gdaldem roughness -q "$1" "$4"
+"#;
 
 #[test]
 fn j08_three_programs_on_one_read() {
     let job = Job::new("08-terrain");
-    fs::write(job.path("terrain.sh"), "cp \"$1\" \"$2\"\ncp \"$1\" \"$3\"\ncp \"$1\" \"$4\"\n").unwrap();
-    write(&job.path("dem/t.tif"), 321_u16, 1);
+    // Three bands of bytes and floats do not go into one file, so the hillshade becomes a float as well.
+    fs::write(
+        job.path("terrain.sh"),
+        format!("{TERRAIN}gdal_translate -q -ot Float32 \"$2\" \"$2.tif\"\nmv \"$2.tif\" \"$2\"\n"),
+    )
+    .unwrap();
+    // A plane that rises 10 m to the east in each pixel of 10 m.
+    write_values(&job.path("dem/t.tif"), |place| 100.0 + 10.0 * (place % SIZE) as f32);
     job.run();
-    assert_eq!([1, 2, 3].map(|band| job.value("out/t_terrain.tif", band, 0.0)), [321.0; 3]);
+    let value = |band| job.value("out/t_terrain.tif", band, 0.0);
+    // Light from the north-west at 45°, on a slope of 45° towards the west: 1 + 254 × (sin 45° + cos 45° × sin 45°) / √2.
+    let light = (0.5_f64.sqrt() + 0.5_f64.sqrt() * 0.5_f64.sqrt()) * 0.5_f64.sqrt();
+    assert!((value(1) - (1.0 + 254.0 * light)).abs() <= 1.0, "{} {light}", value(1));
+    near(value(2), 45.0);
+    near(value(3), 20.0);
 }
 
 #[test]
 fn j09_previews_of_a_catalogue() {
     let job = Job::new("09-previews");
     job.catalogue("catalogue/items.json");
+    let items = fs::read_to_string(job.path("catalogue/items.json")).unwrap();
+    let api = Api::start(job.folder.path(), None);
+    fs::write(
+        job.path("catalogue/items.json"),
+        items.replace("BASE", &format!("http://127.0.0.1:{}", api.port)),
+    )
+    .unwrap();
     job.run();
     let picture = Dataset::open(job.path("previews/b.png")).unwrap();
     assert_eq!((picture.raster_size(), picture.raster_count()), ((SIZE, SIZE), 3));
@@ -261,12 +351,18 @@ fn j09_previews_of_a_catalogue() {
 #[test]
 fn j10_every_night_what_is_new() {
     let job = Job::new("10-nightly");
-    job.catalogue("items.json");
-    job.replace("index.parquet", "index.jsonl");
+    let api = job.served("https://provider.example/stac", Some("secret"));
+    let text = fs::read_to_string(job.path("job.toml")).unwrap();
+    fs::write(
+        job.path("job.toml"),
+        text.replace("https://provider.example", &format!("http://127.0.0.1:{}", api.port)),
+    )
+    .unwrap();
+    job.replace("\"scenes\"]", "\"sentinel-2-l2a\"]");
     job.run();
     // 0.5 divided by the scale of 0.0001.
     near(job.value("out/a.tif", 1, 0.0), 5000.0);
-    assert_eq!(job.rows("out/index.jsonl").len(), 3);
+    assert_eq!(job.rows("out/index.parquet").len(), 3);
     let before = fs::metadata(job.path("out/a.tif")).unwrap().modified().unwrap();
     job.run();
     assert_eq!(fs::metadata(job.path("out/a.tif")).unwrap().modified().unwrap(), before, "nothing is new");

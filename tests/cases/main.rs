@@ -2,7 +2,7 @@
 //! makes them here.
 //!
 //! This binary runs only where it is asked for, `cargo test --test cases`, with GISRUN_SHARED naming that folder and
-//! GISRUN_PYTHON a Python with rasterio. GISRUN_PROGRAM names the program to test; by default it is the one just built.
+//! GISRUN_PYTHON a Python with rasterio and pyarrow. GISRUN_PROGRAM names the program to test; by default it is the one just built.
 
 #![allow(
     clippy::unwrap_used,

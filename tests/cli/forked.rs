@@ -65,6 +65,34 @@ copies  = { from = "bands", exec = { command = ["cp", "{input}", "{output}"], ou
     assert_eq!((corner, pixels.len()), ((500_400.0, 3_999_600.0), 40 * 40));
 }
 
+/// 100 columns in windows of 40, with 5 pixels around each where the raster goes on.
+#[test]
+fn programs_are_given_the_overlap_of_windows_and_others_are_not() {
+    let job = Job::new(
+        r#"
+[stages]
+files   = { list = { uris = ["in/scene.tif"] } }
+windows = { from = "files", window = { size = 40, overlap = 5 } }
+bands   = { from = "windows", read = { bands = { a = 1 } } }
+copies  = { from = "bands", exec = { command = ["cp", "{input}", "{output}"], outputs = { output = "out/{row}_{col}.tif" } } }
+rows    = { from = "bands", stats = { per = "item", statistics = ["total"] } }
+table   = { from = "rows", table = { path = "out/rows.csv" } }
+"#,
+    );
+    Raster::of(3, CORNER, (100, 80)).write(&job.path("in/scene.tif"));
+
+    job.run().expect_exit(0);
+
+    let tile = |name: &str| {
+        let (corner, pixels) = read(&job.path(name));
+        (corner, pixels.len())
+    };
+    assert_eq!(tile("out/0_0.tif"), (CORNER, 45 * 45));
+    assert_eq!(tile("out/1_1.tif"), ((500_350.0, 3_999_650.0), 50 * 45));
+    assert_eq!(tile("out/1_2.tif"), ((500_750.0, 3_999_650.0), 25 * 45));
+    assert_eq!(fs::read_to_string(job.path("out/rows.csv")).unwrap(), "id,band,total\nscene,a,8000\n");
+}
+
 /// Windows are counted on the raster of the first branch, 100 × 80 pixels of 10 m; the other branch ends with 50 × 40 of
 /// 20 m, and has the same parts of them.
 #[test]

@@ -3,6 +3,9 @@
 use std::fs::{self, File};
 use std::path::Path;
 
+use gdal::vector::{
+    Feature, FieldValue, Geometry, LayerAccess, LayerOptions, OGRFieldType, OGRwkbGeometryType,
+};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use crate::job::Job;
@@ -182,4 +185,52 @@ fn zonal_statistics_count_pixels_by_the_part_inside() {
     // 16 rows of (1 + 2 + 3 + 4 + 5) + 6 / 4 over 5.25 pixels.
     let expected = [84.0, 1.0, 6.0, 16.5 / 5.25];
     assert!(numbers.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{table}");
+}
+
+/// GDAL opens a GeoPackage with its own SQLite and that of SpatiaLite, of which the program links another.
+#[test]
+fn zones_and_masks_come_from_a_geopackage() {
+    let job = Job::new(
+        r#"
+[stages]
+files   = { list = { uris = ["in/scene.tif"] } }
+bands   = { from = "files", read = { bands = { a = 1 } } }
+kept    = { from = "bands", mask = { keep = { polygons = "zones.gpkg" } } }
+whole   = { from = "kept", stats = { statistics = ["count", "sum"] } }
+sums    = { from = "whole", table = { path = "out/whole.csv" } }
+rows    = { from = "bands", stats = { zones = "zones.gpkg", zone-id = "name", statistics = ["count", "sum"] } }
+table   = { from = "rows", table = { path = "out/zones.csv" } }
+"#,
+    );
+    let (west, north) = (500_000.0, 4_000_000.0);
+    Raster::of(3, (west, north), (10, 8)).write(&job.path("in/scene.tif"));
+    // Columns 2 to 4 of rows 1 to 2.
+    let (left, right, top, bottom) = (west + 20.0, west + 50.0, north - 10.0, north - 30.0);
+    write_geopackage(
+        &job.path("zones.gpkg"),
+        &format!("POLYGON (({left} {top}, {right} {top}, {right} {bottom}, {left} {bottom}, {left} {top}))"),
+    );
+
+    job.run().expect_exit(0);
+
+    let table = |name: &str| fs::read_to_string(job.path(name)).unwrap();
+    assert_eq!(table("out/zones.csv"), "id,band,zone,count,sum\nscene,a,field,6,18.0\n");
+    assert_eq!(table("out/whole.csv"), "id,band,count,sum\nscene,a,6,18.0\n");
+}
+
+/// One polygon in EPSG:32633 with the name `field`.
+fn write_geopackage(path: &Path, polygon: &str) {
+    let driver = gdal::DriverManager::get_driver_by_name("GPKG").unwrap();
+    let mut file = driver.create_vector_only(path).unwrap();
+    let srs = gdal::spatial_ref::SpatialRef::from_epsg(32633).unwrap();
+    let (name, ty) = ("zones", OGRwkbGeometryType::wkbPolygon);
+    {
+        let layer = file.create_layer(LayerOptions { name, srs: Some(&srs), ty, options: None }).unwrap();
+        layer.create_defn_fields(&[("name", OGRFieldType::OFTString)]).unwrap();
+        let mut feature = Feature::new(layer.defn()).unwrap();
+        feature.set_geometry(Geometry::from_wkt(polygon).unwrap()).unwrap();
+        feature.set_field(0, &FieldValue::StringValue("field".into())).unwrap();
+        feature.create(&layer).unwrap();
+    }
+    file.close().unwrap();
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{failure, take_member};
 use crate::contract::{
-    Assembly, ComputeContext, Encoded, EncodedBody, Failure, Item, Lineage, Payload, TemporaryFile,
+    Assembly, ComputeContext, Encoded, EncodedBody, Failure, Item, Payload, TemporaryFile,
 };
 use crate::raster::tiff::{self, Form, TileAssembly};
 use crate::resources::{ByteLease, Bytes};
@@ -36,18 +36,7 @@ pub(super) fn begin(
     let unnamed = || unnamed_file(context).map_err(|error| failure(error.into()));
     let tiles = tiff::assembly(form, unnamed()?, unnamed()?).map_err(failure)?;
     let growth = Growth { reserved, budget: context.scratch_budget.clone(), lease: Mutex::default() };
-    Ok(Begun { tiles, parent: parent_of(window), media_type, growth })
-}
-
-/// The item that the windows are parts of.
-fn parent_of(window: &Item) -> Item {
-    let lineage = Lineage { parent: None, position: None, window: None, ..window.lineage.clone() };
-    Item {
-        id: window.reported_id().clone(),
-        properties: window.properties.clone(),
-        lineage,
-        payload: Payload::Rows(Vec::new()),
-    }
+    Ok(Begun { tiles, parent: window.parent(), media_type, growth })
 }
 
 impl Assembly for Begun {

@@ -9,7 +9,7 @@ use super::Settings;
 use super::pixels::Pixels;
 use super::rows::Place;
 use super::spool::Spool;
-use crate::contract::{Assembly, ComputeContext, Failure, Item, Lineage, Payload};
+use crate::contract::{Assembly, ComputeContext, Failure, Item, Payload};
 use crate::raster::DataType;
 use crate::raster::statistics::{Partial, percentile};
 
@@ -39,18 +39,7 @@ pub(super) fn begin(
         pixels.bands.into_iter().map(|band| (band.description.name, band.pixels.data_type())).collect();
     let create = || Spool::create(context).map_err(|error| failure(&error));
     let spool = (!settings.percentiles.is_empty()).then(create).transpose()?;
-    Ok(Begun { settings: settings.clone(), parent: parent_of(window), bands, sums: Mutex::default(), spool })
-}
-
-/// The item that the windows are parts of.
-fn parent_of(window: &Item) -> Item {
-    let lineage = Lineage { parent: None, position: None, window: None, ..window.lineage.clone() };
-    Item {
-        id: window.reported_id().clone(),
-        properties: window.properties.clone(),
-        lineage,
-        payload: Payload::Rows(Vec::new()),
-    }
+    Ok(Begun { settings: settings.clone(), parent: window.parent(), bands, sums: Mutex::default(), spool })
 }
 
 /// A full disk ends the run; other faults of the disk concern the item.

@@ -9,7 +9,7 @@ use crate::config::{Fault, Resolution, Span, Spanned, Value, codes, from_value};
 use crate::contract::Environment;
 use crate::ops::codes::{CONFLICT, UNREADABLE_FILE};
 use crate::ops::named_grid::{known_crs, named_grid};
-use crate::raster::warp::{FreeTarget, SourceOptions, Target};
+use crate::raster::warp::{FreeTarget, KnownGrids, SourceOptions, Target};
 use crate::raster::{Crs, Grid, Header, Resampling};
 
 /// Brings every member of a raster onto one grid.
@@ -80,7 +80,13 @@ pub(super) fn compile(value: &Value, environment: &Environment) -> Result<WarpOp
     match target {
         Some(target) if faults.is_empty() => {
             let manifest = manifest(&target, &source, options.resampling);
-            Ok(WarpOp { target, source, resampling: options.resampling, manifest })
+            Ok(WarpOp {
+                target,
+                known: KnownGrids::default(),
+                source,
+                resampling: options.resampling,
+                manifest,
+            })
         }
         _ => Err(faults),
     }

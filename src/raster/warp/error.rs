@@ -39,6 +39,14 @@ pub enum WarpError {
         /// The target's system.
         crs: String,
     },
+    /// The image lies at both ends of the target system and nowhere between, as across 180° in Mercator.
+    #[error(
+        "the raster lies at both ends of `{crs}`, so that its grid would go around the Earth: give `bounds` at one end, or a system that is whole there, such as `EPSG:4326` or a zone of UTM"
+    )]
+    Torn {
+        /// The target's system.
+        crs: String,
+    },
     /// Images in several systems, and no target system.
     #[error("members lie in `{one}` and `{other}`; name one `crs` or `grid` for all")]
     MixedCrs {

@@ -1,5 +1,6 @@
 //! What an image covers in another system: its edge and interior, densely transformed.
 
+use super::edges::{has_wide_gap, horizon, seam};
 use super::{SourceImage, WarpError};
 use crate::raster::{Crs, Transformer, crs};
 
@@ -10,19 +11,30 @@ const MERCATOR_LATITUDE: f64 = 85.06;
 const STEPS: usize = 64;
 
 /// Steps along each side of an image between places of its interior.
-const INSIDE: usize = 20;
+pub(super) const INSIDE: usize = 20;
 
 /// What an image covers in another system.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Footprint {
     /// West, south, east, north. An image across 180° has an east above 180 in geographic systems.
     pub bounds: [f64; 4],
-    /// Whether it crosses 180° without covering all longitudes.
-    pub crosses_antimeridian: bool,
+    /// How the image lies where coordinates begin anew.
+    pub crossing: Crossing,
     /// Whether a part beyond ±85.06° was left out, because the system cannot show it.
     pub is_cut: bool,
     /// Whether parts of the image have no place in the system: it shows the Earth to its horizon and the sky around it.
     pub has_horizon: bool,
+}
+
+/// How an image lies where the coordinates of a system begin anew, as at 180°.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crossing {
+    /// It does not cross, or goes all around.
+    None,
+    /// It crosses 180° without covering all longitudes, which are counted on.
+    CountedOn,
+    /// It lies at both ends of the system and nowhere between.
+    Torn,
 }
 
 impl Footprint {
@@ -40,6 +52,7 @@ impl Footprint {
         let horizon = horizon(image, crs, &interior)?;
         let has_horizon = !horizon.is_empty();
         let seam = if crs::is_geographic(crs) { Vec::new() } else { seam(image, crs, &interior)? };
+        let is_torn = !seam.is_empty() && has_wide_gap(&interior);
         interior.extend(horizon);
         interior.extend(seam);
         let bounds = if crs::is_geographic(crs) && has_horizon {
@@ -51,7 +64,12 @@ impl Footprint {
         };
         let (bounds, crosses_antimeridian) =
             bounds.ok_or_else(|| WarpError::Nowhere { crs: crs::describe(crs) })?;
-        Ok(Self { bounds, crosses_antimeridian, is_cut, has_horizon })
+        let crossing = match (crosses_antimeridian, is_torn) {
+            (true, _) => Crossing::CountedOn,
+            (false, true) => Crossing::Torn,
+            (false, false) => Crossing::None,
+        };
+        Ok(Self { bounds, crossing, is_cut, has_horizon })
     }
 }
 
@@ -125,87 +143,7 @@ fn bounds_to_horizon(
     Ok(Some(([west, south, east, north], east > 180.0)))
 }
 
-/// Places on the horizon, where lines through the interior leave the Earth; none where the whole image has a place in
-/// the system. `transformed` are the places of [`interior`] in the system.
-fn horizon(image: &SourceImage, crs: &Crs, transformed: &[(f64, f64)]) -> Result<Vec<(f64, f64)>, WarpError> {
-    let places = interior();
-    // The way from a place on the Earth to one in the sky.
-    let ways = neighbours()
-        .filter_map(|(one, other)| match (is_finite(&transformed[one]), is_finite(&transformed[other])) {
-            (true, false) => {
-                Some(Way { ends: [places[one], places[other]], at: [transformed[one], NOWHERE] })
-            }
-            (false, true) => {
-                Some(Way { ends: [places[other], places[one]], at: [transformed[other], NOWHERE] })
-            }
-            _ => None,
-        })
-        .collect();
-    let ways = halved(image, crs, ways, |_, middle| usize::from(!is_finite(&middle)))?;
-    Ok(ways.into_iter().map(|way| way.at[0]).collect())
-}
-
-/// Places on both sides of where the system is torn, as cylindrical ones are at 180°; none where it is whole over the
-/// image. `transformed` are the places of [`interior`] in the system.
-fn seam(image: &SourceImage, crs: &Crs, transformed: &[(f64, f64)]) -> Result<Vec<(f64, f64)>, WarpError> {
-    let Some([west, _, east, _]) = box_of(transformed) else { return Ok(Vec::new()) };
-    let places = interior();
-    let is_torn = |one: (f64, f64), other: (f64, f64)| (one.0 - other.0).abs() > (east - west) / 2.0;
-    let ways = neighbours()
-        .filter(|(one, other)| is_torn(transformed[*one], transformed[*other]))
-        .map(|(one, other)| Way {
-            ends: [places[one], places[other]],
-            at: [transformed[one], transformed[other]],
-        })
-        .collect();
-    let nearer = |way: &Way, middle: (f64, f64)| {
-        usize::from((middle.0 - way.at[1].0).abs() < (middle.0 - way.at[0].0).abs())
-    };
-    let ways = halved(image, crs, ways, nearer)?;
-    Ok(ways.into_iter().flat_map(|way| way.at).collect())
-}
-
-/// A straight line through an image: its ends as parts of width and height, and in a system.
-struct Way {
-    ends: [(f64, f64); 2],
-    at: [(f64, f64); 2],
-}
-
-const NOWHERE: (f64, f64) = (f64::NAN, f64::NAN);
-
-/// Halves ways again and again: the middle takes the place of the end that `replaced` names.
-fn halved(
-    image: &SourceImage,
-    crs: &Crs,
-    mut ways: Vec<Way>,
-    replaced: impl Fn(&Way, (f64, f64)) -> usize,
-) -> Result<Vec<Way>, WarpError> {
-    /// From a 20th of the image to a 1,300,000th.
-    const HALVINGS: usize = 16;
-    for _ in 0..HALVINGS {
-        let middle = |Way { ends: [a, b], .. }: &Way| (f64::midpoint(a.0, b.0), f64::midpoint(a.1, b.1));
-        let middles: Vec<(f64, f64)> = ways.iter().map(middle).collect();
-        let mut points = image_points(image, &middles)?;
-        to_system(&mut points, &image.crs, crs)?;
-        for ((way, middle), point) in ways.iter_mut().zip(middles).zip(points) {
-            let end = replaced(way, point);
-            (way.ends[end], way.at[end]) = (middle, point);
-        }
-    }
-    Ok(ways)
-}
-
-/// Places of [`interior`] beside and below each other.
-fn neighbours() -> impl Iterator<Item = (usize, usize)> {
-    let count = (INSIDE + 1) * (INSIDE + 1);
-    let across = |index: usize| (index % (INSIDE + 1) < INSIDE).then_some(index + 1);
-    let down = move |index: usize| (index + INSIDE + 1 < count).then_some(index + INSIDE + 1);
-    (0..count).flat_map(move |index| {
-        [across(index), down(index)].into_iter().flatten().map(move |next| (index, next))
-    })
-}
-
-fn is_finite((x, y): &(f64, f64)) -> bool {
+pub(super) fn is_finite((x, y): &(f64, f64)) -> bool {
     x.is_finite() && y.is_finite()
 }
 
@@ -234,7 +172,7 @@ fn poles_inside(image: &SourceImage, crs: &Crs) -> Result<(bool, bool), WarpErro
 }
 
 /// West, south, east, north of the finite ones among points.
-fn box_of<'a>(points: impl IntoIterator<Item = &'a (f64, f64)>) -> Option<[f64; 4]> {
+pub(super) fn box_of<'a>(points: impl IntoIterator<Item = &'a (f64, f64)>) -> Option<[f64; 4]> {
     let finite = points.into_iter().filter(|(x, y)| x.is_finite() && y.is_finite());
     finite.fold(None, |bounds, &(x, y)| {
         let [west, south, east, north] = bounds.unwrap_or([x, y, x, y]);
@@ -289,7 +227,7 @@ mod tests {
         let square = [-1e6, 1e4, 0.0, 1e6, 0.0, -1e4];
         let found = footprint("EPSG:3995", square, (200, 200), "EPSG:4326");
         assert_near(found.bounds, [-180.0, 77.0, 180.0, 90.0], 0.1);
-        assert!(!found.crosses_antimeridian);
+        assert_eq!(found.crossing, Crossing::None);
     }
 
     /// A whole turn of 2π × 6378137 m, and the pole at its end.
@@ -302,11 +240,21 @@ mod tests {
     }
 
     #[test]
+    fn a_narrow_image_across_the_seam_is_torn_and_one_around_the_pole_is_not() {
+        let zone_60 = [5e5, 1e4, 0.0, 1e5, 0.0, -1e4];
+        let crossing = |code, transform, size| footprint(code, transform, size, "EPSG:3857").crossing;
+        assert_eq!(crossing("EPSG:32660", zone_60, (50, 10)), Crossing::Torn);
+        assert_eq!(crossing("EPSG:32660", zone_60, (20, 10)), Crossing::None, "it ends before 180°");
+        let around = [-1e6, 1e4, 0.0, 1e6, 0.0, -1e4];
+        assert_eq!(crossing("EPSG:3995", around, (200, 200)), Crossing::None);
+    }
+
+    #[test]
     fn an_image_across_the_antimeridian_stays_narrow() {
         // Zone 60 is centred on 177° east; 500 km east of it at the equator is 4.49° further.
         let found = footprint("EPSG:32660", [5e5, 1e4, 0.0, 1e5, 0.0, -1e4], (50, 10), "EPSG:4326");
         assert_near(found.bounds, [177.0, 0.0, 181.49, 0.905], 0.01);
-        assert!(found.crosses_antimeridian);
+        assert_eq!(found.crossing, Crossing::CountedOn);
     }
 
     /// A geostationary satellite above 140.7° east sees 81.3° of arc each way (acos(6378 / 42164)), less at the poles of
@@ -316,7 +264,7 @@ mod tests {
         let disk = "+proj=geos +h=35785831 +lon_0=140.7 +sweep=y +datum=WGS84";
         let found = footprint(disk, [-5.5e6, 1e4, 0.0, 5.5e6, 0.0, -1e4], (1100, 1100), "EPSG:4326");
         assert_near(found.bounds, [140.7 - 81.3, -81.1, 140.7 + 81.3, 81.1], 0.3);
-        assert!(found.crosses_antimeridian && found.has_horizon);
+        assert!(found.crossing == Crossing::CountedOn && found.has_horizon);
     }
 
     #[test]

@@ -5,8 +5,10 @@
 
 mod areal;
 mod band;
+mod edges;
 mod error;
 mod footprint;
+mod known;
 mod lattice;
 mod pixel_map;
 mod pixels;
@@ -18,7 +20,8 @@ mod source;
 mod target;
 
 pub use error::WarpError;
-pub use footprint::Footprint;
+pub use footprint::{Crossing, Footprint};
+pub use known::KnownGrids;
 pub use pixel_map::PixelMap;
 pub use run::Warp;
 pub use source::{SourceImage, SourceOptions};

@@ -16,7 +16,7 @@ pub struct SourceOptions {
 }
 
 /// An image whose place is known.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SourceImage {
     /// Columns × rows.
     pub size: (u64, u64),
@@ -25,7 +25,7 @@ pub struct SourceImage {
     placing: Placing,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 enum Placing {
     Affine([f64; 6]),
     Polynomials { points: Arc<ControlPoints>, order: u8 },

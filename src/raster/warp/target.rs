@@ -1,6 +1,6 @@
 //! Which grid images are warped onto.
 
-use super::footprint::{Footprint, image_points, interior, to_system};
+use super::footprint::{Crossing, Footprint, image_points, interior, to_system};
 use super::{SourceImage, WarpError};
 use crate::raster::{Crs, Grid, NamedGrid, crs, ffi};
 
@@ -55,9 +55,12 @@ fn named_part(named: &NamedGrid, images: &[SourceImage]) -> Result<Grid, WarpErr
     if let Some(whole) = named.whole() {
         return Ok(whole);
     }
-    let extents =
-        images.iter().map(|image| Footprint::of(image, &named.crs).map(|footprint| footprint.bounds));
-    let extent = union(extents.collect::<Result<Vec<_>, _>>()?);
+    let footprints = images.iter().map(|image| Footprint::of(image, &named.crs));
+    let footprints = footprints.collect::<Result<Vec<_>, _>>()?;
+    if footprints.iter().any(|footprint| footprint.crossing == Crossing::Torn) {
+        return Err(WarpError::Torn { crs: crs::describe(&named.crs) });
+    }
+    let extent = union(footprints.iter().map(|footprint| footprint.bounds));
     named.covering(extent).ok_or_else(|| WarpError::Nowhere { crs: crs::describe(&named.crs) })
 }
 
@@ -72,6 +75,9 @@ impl FreeTarget {
             (Some(bounds), None, Some(resolution)) => Ok(self.spaced(crs, bounds, resolution)),
             (bounds, size, resolution) => {
                 let suggestion = Suggestion::for_all(images, &crs)?;
+                if suggestion.is_torn && bounds.is_none() {
+                    return Err(WarpError::Torn { crs: crs::describe(&crs) });
+                }
                 let extent = bounds.unwrap_or(suggestion.extent);
                 Ok(match (size, resolution) {
                     (Some(size), _) => sized(crs, extent, size),
@@ -133,6 +139,8 @@ fn union(extents: impl IntoIterator<Item = [f64; 4]>) -> [f64; 4] {
 struct Suggestion {
     extent: [f64; 4],
     resolution: (f64, f64),
+    /// Whether an image lies at both ends of the system and nowhere between.
+    is_torn: bool,
 }
 
 impl Suggestion {
@@ -143,17 +151,19 @@ impl Suggestion {
         Ok(Self {
             extent: union(each.iter().map(|one| one.extent)),
             resolution: each.iter().map(|one| one.resolution).reduce(finest).expect("a raster has a member"),
+            is_torn: each.iter().any(|one| one.is_torn),
         })
     }
 
     /// GDAL's suggestion, except where it fails: at the poles of Mercator, across 180°, at horizons, for control points.
     fn of(image: &SourceImage, crs: &Crs) -> Result<Self, WarpError> {
         let footprint = Footprint::of(image, crs)?;
-        if footprint.is_cut {
-            return Ok(Self { extent: footprint.bounds, resolution: finest_pixel(image, crs)? });
+        let is_torn = footprint.crossing == Crossing::Torn;
+        if footprint.is_cut || is_torn {
+            return Ok(Self { extent: footprint.bounds, resolution: finest_pixel(image, crs)?, is_torn });
         }
         let gdal = match image.geotransform() {
-            Some(geotransform) if !footprint.crosses_antimeridian && !footprint.has_horizon => {
+            Some(geotransform) if footprint.crossing == Crossing::None && !footprint.has_horizon => {
                 let reference = crs::spatial_reference(&image.crs);
                 reference.and_then(|from| ffi::suggested_grid(image.size, geotransform, &from, crs.wkt()))
             }
@@ -165,14 +175,18 @@ impl Suggestion {
     fn from_gdal(suggested: ffi::SuggestedGrid) -> Self {
         let g = suggested.geotransform;
         let (width, height) = (suggested.size.0 as f64, suggested.size.1 as f64);
-        Self { extent: [g[0], g[3] + g[5] * height, g[0] + g[1] * width, g[3]], resolution: (g[1], -g[5]) }
+        Self {
+            extent: [g[0], g[3] + g[5] * height, g[0] + g[1] * width, g[3]],
+            resolution: (g[1], -g[5]),
+            is_torn: false,
+        }
     }
 
     /// Square pixels, as many along the diagonal as the image has: GDAL's rule for the size of pixels.
     fn by_diagonal(image: &SourceImage, extent: [f64; 4]) -> Self {
         let diagonal = (extent[2] - extent[0]).hypot(extent[3] - extent[1]);
         let pixel = diagonal / (image.size.0 as f64).hypot(image.size.1 as f64);
-        Self { extent, resolution: (pixel, pixel) }
+        Self { extent, resolution: (pixel, pixel), is_torn: false }
     }
 }
 
@@ -253,6 +267,17 @@ mod tests {
         assert!(extent[0] < middle && middle < extent[2], "{grid:?} {extent:?}");
         let coarse = FreeTarget { resolution: Some((100.0, 100.0)), align: false, ..free("EPSG:32633") };
         assert_eq!(coarse.grid(&strip).unwrap().width, 1);
+    }
+
+    /// Zone 60 ends at 180°, 334 km from its middle at the equator; 40 pixels of 10 km from there go on beyond.
+    #[test]
+    fn an_image_across_the_seam_of_mercator_needs_bounds() {
+        let across = [image("EPSG:32660", [5e5, 1e4, 0.0, 1e5, 0.0, -1e4], (40, 10))];
+        let torn = free("EPSG:3857").grid(&across).unwrap_err().to_string();
+        assert!(torn.contains("both ends of `EPSG:3857`") && torn.contains("`bounds`"), "{torn}");
+        let west_end = FreeTarget { bounds: Some([1.97e7, 0.0, 2.0e7, 1e5]), ..free("EPSG:3857") };
+        let grid = west_end.grid(&across).unwrap();
+        assert!((grid.width, grid.height) == (30, 10), "300 km × 100 km of some 10 km: {grid:?}");
     }
 
     #[test]
