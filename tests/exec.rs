@@ -280,3 +280,48 @@ fn raster(path: &Path, values: &[f32; 6]) {
     band.set_no_data_value(Some(-9.0)).unwrap();
     band.write((0, 0), (3, 2), &mut Buffer::new((3, 2), values.to_vec())).unwrap();
 }
+
+/// Windows of two columns: the program is given a column more on each side where there is one, and the image is whole again.
+#[test]
+fn what_a_program_makes_of_windows_lies_where_they_lie() {
+    let exec = r#"{ command = ["sh", "-c", "cp \"$0\" \"$1\"; cp \"$0\" \"$2\"", "{input}", "{output.made}", "{output.seen}"], outputs = { made = ".tif", seen = "seen/{row}-{col}.tif" } }"#;
+    let job = Job::new(exec, "");
+    let before = "\n[stages.windows]\nfrom = \"files\"\nwindow = { size = 2, overlap = 1 }\n\n\
+                  [stages.heights]\nfrom = \"windows\"\nread = { bands = { height = 1 } }\n";
+    let after = "\n[stages.back]\nfrom = \"made\"\nread = { bands = { height = \"made\" } }\n\n\
+                 [stages.encoded]\nfrom = \"back\"\nencode = { assemble = true }\n\n\
+                 [stages.written]\nfrom = \"encoded\"\nwrite = { path = \"out/{id}.tif\" }\n";
+    let text = pipeline(exec, "").replace("*.txt", "*.tif").replace("from = \"files\"", "from = \"heights\"");
+    job.write("job.toml", &(text + before + after));
+    raster(&job.root().join("in/x.tif"), &[1.0, 2.0, 3.0, 4.0, 5.0, -9.0]);
+    job.run(&[]).ends_with(0);
+    let seen = |name: &str| {
+        let file = gdal::Dataset::open(job.root().join("seen").join(name)).unwrap();
+        (file.raster_size(), file.geo_transform().unwrap()[0])
+    };
+    assert_eq!((seen("0-0.tif"), seen("0-1.tif")), (((3, 2), 100.0), ((2, 2), 110.0)));
+    let whole = gdal::Dataset::open(job.root().join("out/x.tif")).unwrap();
+    assert_eq!(whole.geo_transform().unwrap(), [100.0, 10.0, 0.0, 200.0, 0.0, -10.0]);
+    let values: Buffer<f32> = whole.rasterband(1).unwrap().read_band_as().unwrap();
+    assert_eq!((values.shape(), values.data()), ((3, 2), &[1.0, 2.0, 3.0, 4.0, 5.0, -9.0][..]));
+}
+
+#[test]
+fn a_program_that_changes_the_size_of_windows_is_told() {
+    let exec =
+        r#"{ command = ["sh", "-c", "cp small.tif \"$0\"", "{output}"], outputs = { made = ".tif" } }"#;
+    let job = Job::new(exec, "");
+    let before = "\n[stages.windows]\nfrom = \"files\"\nwindow = { size = 2 }\n\n\
+                  [stages.heights]\nfrom = \"windows\"\nread = {}\n";
+    let after = "\n[stages.back]\nfrom = \"made\"\nread = {}\n\n\
+                 [stages.encoded]\nfrom = \"back\"\nencode = { assemble = true }\n\n\
+                 [stages.written]\nfrom = \"encoded\"\nwrite = { path = \"out/{id}.tif\" }\n";
+    let text = pipeline(exec, "").replace("*.txt", "*.tif").replace("from = \"files\"", "from = \"heights\"");
+    job.write("job.toml", &(text + before + after));
+    raster(&job.root().join("in/x.tif"), &[1.0; 6]);
+    raster(&job.root().join("small.tif"), &[1.0; 6]);
+    let run = job.run(&[]);
+    run.ends_with(1);
+    let said = run.said();
+    assert!(said.contains("has 3×2 pixels and was made of the window 2×2 at column 0, row 0"), "{said}");
+}

@@ -42,6 +42,8 @@ pub struct Lineage {
     pub counted_in: Option<(u64, u64)>,
     /// How many pixels beyond each side of the window a program is given, where there are any.
     pub overlap: u64,
+    /// Where the files lie that a program made of a window.
+    pub placed: Option<Placed>,
     /// The named grid that the window is a part of, when `window` or `group` was given one.
     pub grid: Option<Arc<Grid>>,
     /// The name of the group.
@@ -60,6 +62,24 @@ pub struct Lineage {
     /// What the windows of one parent share on scratch; `window` gives all of them the same. Stays in this process.
     #[serde(skip)]
     pub shared: Option<SharedFiles>,
+}
+
+/// Where the files lie that a program made of a window: on the pixels that it was given, or on the window's own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Placed {
+    /// The grid of the raster that the window was cut from.
+    pub grid: Arc<Grid>,
+    /// The pixels that the program was given: the window with its overlap.
+    pub given: Window,
+    /// The window.
+    pub own: Window,
+}
+
+impl Placed {
+    /// Where an image of so many columns × rows lies; `None` if the program has made another size of it.
+    pub fn of_size(&self, size: (u64, u64)) -> Option<Window> {
+        [self.given, self.own].into_iter().find(|window| (window.width, window.height) == size)
+    }
 }
 
 /// What a stage works on.

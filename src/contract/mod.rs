@@ -21,7 +21,7 @@ pub use context::{Commits, ComputeContext, Intended, SourceContext, TransferCont
 pub use failure::Failure;
 pub use item::{
     Asset, AssetSet, Blob, BlobSet, Content, Encoded, EncodedBody, Item, Lineage, Location, OutputFile,
-    Payload, Properties, Row, TemporaryFile,
+    Payload, Placed, Properties, Row, TemporaryFile,
 };
 pub use kind::{
     Assemble, Assembly, Compute, Expand, Gather, Kind, Regroup, Regrouped, Source, TableRows, Transfer,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::contract::{Asset, Item, Location, Payload};
+use crate::contract::{Asset, Item, Location, Payload, Placed};
 use crate::raster::{DataType, FileBytes, Grid, Header, Placement, Window};
 
 /// The form of an item's payload at one port, known from headers.
@@ -41,6 +41,8 @@ pub struct AssetShape {
     /// What of it is foreseen to be fetched.
     #[serde(skip)]
     pub foreseen: Option<Arc<Foreseen>>,
+    /// Where it lies, if a program made it of a window.
+    pub placed: Option<Placed>,
 }
 
 /// What of a file is foreseen to be fetched, as its header tells.
@@ -98,6 +100,7 @@ impl Shape {
             header: None,
             prefix: None,
             foreseen: None,
+            placed: None,
         };
         let sets = sets.iter().enumerate();
         let assets = sets.flat_map(|(member, set)| set.assets.iter().map(move |asset| shape(member, asset)));

@@ -146,6 +146,7 @@ async fn probe(
         header: None,
         prefix: None,
         foreseen: None,
+        placed: None,
     };
     match &asset.location {
         Location::Local(path) if wish.headers => {

@@ -56,13 +56,15 @@ pub(crate) async fn find_way(
 /// The form of the files that an item has now, with the headers of those that are wanted.
 fn form_of(item: &Item, wanted: Option<&[String]>) -> Result<Shape, Failure> {
     let is_wanted = |name: &String| wanted.is_none_or(|names| names.contains(name));
+    let placed = item.lineage.placed.as_ref().filter(|_| matches!(item.payload, Payload::Files(_))).cloned();
     let mut assets = Vec::new();
     let mut add = |member, name: &String, size, source: Option<Source>| {
         if is_wanted(name) {
             let is_local = matches!(source, Some(Source::Local(_)));
             let header = source.map(header_of).transpose()?.flatten();
-            let name = name.clone();
-            assets.push(AssetShape { member, name, size, is_local, header, prefix: None, foreseen: None });
+            let (name, placed) = (name.clone(), placed.clone());
+            let (prefix, foreseen) = (None, None);
+            assets.push(AssetShape { member, name, size, is_local, header, prefix, foreseen, placed });
         }
         Ok::<(), Failure>(())
     };

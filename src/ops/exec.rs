@@ -16,8 +16,8 @@ use futures::future::BoxFuture;
 use serde_json::Value as Json;
 
 use crate::contract::{
-    AssetShape, Failure, Item, Kind, Lineage, Location, Members, Op, OpEntry, Payload, Port, Shape, Take,
-    Transfer, TransferContext, blocking,
+    AssetShape, Failure, Item, Kind, Lineage, Location, Members, Op, OpEntry, Payload, Placed, Port, Shape,
+    Take, Transfer, TransferContext, blocking,
 };
 
 use inputs::Inputs;
@@ -46,7 +46,7 @@ impl Exec {
         let outputs = Outputs::claim(&recipe, &item, &context)?;
         if outputs.are_all_kept() {
             let payload = Payload::Files(outputs.kept());
-            return Ok(Some(of_its_own(item, payload)));
+            return Ok(Some(made_of(item, payload)));
         }
         outputs.announce(&*context.commits).await?;
         let prepared = {
@@ -67,13 +67,25 @@ impl Exec {
         let budget = context.scratch_budget.clone();
         let outputs = blocking::run(&context.cancel, (), move || outputs.sealed(&budget)).await?;
         let payload = Payload::Files(outputs.take_over(&*context.commits).await?);
-        Ok(Some(of_its_own(item, payload)))
+        Ok(Some(made_of(item, payload)))
     }
 }
 
-/// The item with what the program made: an image of its own, no window of another.
-fn of_its_own(item: Item, payload: Payload) -> Item {
-    Item { payload, lineage: Lineage { window: None, ..item.lineage }, ..item }
+/// The item with what the program made: of a window of a raster that window again, of anything else an image of its own.
+fn made_of(item: Item, payload: Payload) -> Item {
+    let placed = placed(&item);
+    let window = item.lineage.window.filter(|_| placed.is_some());
+    Item { payload, lineage: Lineage { window, placed, ..item.lineage }, ..item }
+}
+
+/// Where the pixels lie that the program is given, if they are a window of a raster.
+fn placed(item: &Item) -> Option<Placed> {
+    let (window, Payload::Raster(raster)) = (item.lineage.window?, &item.payload) else { return None };
+    let member = raster.members.first()?;
+    let size = (member.grid.width, member.grid.height);
+    let is_of_this_grid = item.lineage.counted_in.is_none_or(|counted_in| counted_in == size);
+    let own = if is_of_this_grid { window } else { member.window };
+    Some(Placed { grid: Arc::clone(&member.grid), given: member.window, own })
 }
 
 impl Op for Exec {
@@ -107,6 +119,7 @@ impl Op for Exec {
             header: None,
             prefix: None,
             foreseen: None,
+            placed: None,
         };
         Ok(Shape { assets: self.0.output_names().map(shape).collect(), ..Shape::default() })
     }

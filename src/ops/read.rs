@@ -110,8 +110,8 @@ impl Op for Read {
             let layout = self.layout(&known_files(input, index, Some(item)))?;
             Ok(MemberShape {
                 id: ids.get(index).cloned().unwrap_or_else(|| item.id.to_string()),
-                window: layout.grid.whole(),
-                grid: Arc::clone(&layout.grid),
+                window: layout.whole(),
+                grid: Arc::clone(layout.output_grid()),
                 bands: layout.bands.iter().map(|band| band.shape.clone()).collect(),
                 placement: layout.placement.clone(),
             })
@@ -131,9 +131,10 @@ impl Op for Read {
     ) -> Result<Vec<AssetNeed>, Failure> {
         let mut needs = Vec::new();
         for (index, member) in output.members.iter().enumerate() {
-            let window = wanted.get(index).copied().unwrap_or_else(|| member.grid.whole());
+            let window = wanted.get(index).copied().unwrap_or(member.window);
             let files = known_files(input, index, None);
-            needs.extend(needs_of(&self.layout(&files)?, &files, index, &window));
+            let layout = self.layout(&files)?;
+            needs.extend(needs_of(&layout, &files, index, &layout.own(&window)?));
         }
         Ok(needs)
     }
@@ -141,7 +142,7 @@ impl Op for Read {
     fn scratch(&self, input: &Shape, output: &Shape) -> u64 {
         let of_member = |(index, member): (usize, &MemberShape)| {
             let layout = self.layout(&known_files(input, index, None)).ok()?;
-            Some(layout.scratch(&member.window))
+            Some(layout.scratch(&layout.own(&member.window).ok()?))
         };
         output.members.iter().enumerate().filter_map(of_member).max().unwrap_or(0)
     }
@@ -198,6 +199,7 @@ fn known_files(input: &Shape, member: usize, item: Option<&Item>) -> Vec<KnownFi
             shown: source.map_or_else(|| asset.name.clone(), |source| source.location.to_string()),
             header: asset.header.clone(),
             metadata: source.map(|source| Arc::clone(&source.metadata)),
+            placed: asset.placed.clone(),
         }
     });
     known.collect()

@@ -46,8 +46,8 @@ pub(super) struct WindowOptions {
     /// The name of a grid of `[grids]` with a `tile`: its tiles are the windows, cut to the item's extent. A `warp` onto the
     /// same grid must follow.
     grid: Option<Spanned<String>>,
-    /// How many pixels beyond each side of a window an `exec` stage below is given, where the raster has them; its program
-    /// cuts them off again. Default 0. All other ops get the neighbours that they need by themselves.
+    /// How many pixels beyond each side of a window an `exec` stage below is given, where the raster has them; a `read` of
+    /// what its program made leaves them out again. Default 0. All other ops get the neighbours that they need by themselves.
     overlap: Option<u64>,
 }
 

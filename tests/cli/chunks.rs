@@ -148,7 +148,6 @@ fn outcome(scene: &Drawn, onto: &Onto, chunks: Chunks) -> Option<Outcome> {
 #[test]
 #[expect(clippy::disallowed_methods, reason = "who runs the test says how long it may take")]
 fn results_do_not_depend_on_windows_workers_or_budgets() {
-    #[allow(clippy::disallowed_methods, reason = "a test that can be made longer from outside")]
     let cases = env::var("GISRUN_CASES").map_or(CASES, |cases| cases.parse().unwrap());
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 30, ..Config::default() };
     // The same cases each time, so that it is known that some of them are cut by the engine.

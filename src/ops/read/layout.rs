@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::options::{ReadOptions, Scaling};
 use super::scaling::{Catalogued, scaled_type};
 use super::selection::{self, Named, Selected};
-use crate::contract::{BandShape, Failure, Properties};
+use crate::contract::{BandShape, Failure, Placed, Properties};
 use crate::raster::{
     BandHeader, DataType, Gaps, Grid, GridMap, Header, Misaligned, Placement, Resampling, Window, coarser,
 };
@@ -21,6 +21,8 @@ pub(super) struct KnownFile {
     pub(super) header: Option<Arc<Header>>,
     /// What the catalogue says of the asset.
     pub(super) metadata: Option<Arc<Properties>>,
+    /// Where it lies, if a program made it of a window.
+    pub(super) placed: Option<Placed>,
 }
 
 impl Named for KnownFile {
@@ -44,8 +46,10 @@ impl Named for KnownFile {
 
 /// How a member is read.
 pub(super) struct Layout {
-    /// The grid of the output.
-    pub(super) grid: Arc<Grid>,
+    /// The grid onto which the files are read.
+    grid: Arc<Grid>,
+    /// The larger grid that the output is given in, and which window of it the grid is.
+    within: Option<(Arc<Grid>, Window)>,
     /// How the file whose grid counts is placed, where that grid does not tell.
     pub(super) placement: Placement,
     /// Metadata of the file whose grid counts.
@@ -95,6 +99,7 @@ impl Layout {
         };
         let leading = files[leader].header()?;
         let grid = limited(&leading.grid, options.max_size);
+        let within = place(&files[leader], leading, options)?;
         let mut used: Vec<usize> = selected.iter().map(|band| band.file).collect();
         used.sort_unstable();
         used.dedup();
@@ -106,10 +111,35 @@ impl Layout {
         Ok(Self {
             bands: bands.collect(),
             tags: Arc::clone(&leading.tags),
-            placement: leading.placement(),
+            placement: if within.is_some() { Placement::Affine } else { leading.placement() },
             grid,
+            within,
             files: layouts,
         })
+    }
+
+    /// The grid of the output.
+    pub(super) fn output_grid(&self) -> &Arc<Grid> {
+        self.within.as_ref().map_or(&self.grid, |(grid, _)| grid)
+    }
+
+    /// All of the output.
+    pub(super) fn whole(&self) -> Window {
+        self.within.as_ref().map_or_else(|| self.grid.whole(), |(_, window)| *window)
+    }
+
+    /// A window of the output as one of the grid onto which the files are read.
+    ///
+    /// # Errors
+    /// It reaches beyond what a program made of a window.
+    pub(super) fn own(&self, wanted: &Window) -> Result<Window, Failure> {
+        let Some((_, window)) = &self.within else { return Ok(*wanted) };
+        if window.covering(wanted) != *window {
+            return Err(Failure::item(format!(
+                "{wanted} is needed and the program has made {window}: let `window` have a larger `overlap`"
+            )));
+        }
+        Ok(Window { col: wanted.col - window.col, row: wanted.row - window.row, ..*wanted })
     }
 
     /// The bands that come from a file, with their places in the output.
@@ -170,6 +200,24 @@ fn around(one: &Window, other: &Window) -> Window {
     let right = (one.col + one.width).max(other.col + other.width);
     let bottom = (one.row + one.height).max(other.row + other.height);
     Window { col, row, width: right - col, height: bottom - row }
+}
+
+/// The larger grid, and the window of it, that a file lies on which a program made of a window.
+fn place(
+    file: &KnownFile,
+    header: &Header,
+    options: &ReadOptions,
+) -> Result<Option<(Arc<Grid>, Window)>, Failure> {
+    let Some(placed) = &file.placed else { return Ok(None) };
+    let size = (header.grid.width, header.grid.height);
+    let window = placed.of_size(size).filter(|_| options.max_size.is_none()).ok_or_else(|| {
+        Failure::item(format!(
+            "`{}` has {}×{} pixels and was made of the window {}: below `window` a program keeps the pixels that it is \
+             given, with or without their overlap, and `read` has no `max-size`",
+            file.shown, size.0, size.1, placed.given
+        ))
+    })?;
+    Ok(Some((Arc::clone(&placed.grid), window)))
 }
 
 /// The grid, or one of the same area with at most so many columns and rows.

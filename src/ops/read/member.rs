@@ -139,7 +139,8 @@ pub(super) fn read(
     let files =
         source.files.iter().map(|file| describe(file, known, options)).collect::<Result<Vec<_>, _>>()?;
     let layout = Layout::new(options, &files)?;
-    let window = wanted.copied().unwrap_or_else(|| layout.grid.whole());
+    let wanted = wanted.copied().unwrap_or_else(|| layout.whole());
+    let window = layout.own(&wanted)?;
     let mut bands: Vec<Option<Band>> = layout.bands.iter().map(|_| None).collect();
     for file in &layout.files {
         let work = FileWork { layout: &layout, file, window: &window, cancelled };
@@ -148,19 +149,26 @@ pub(super) fn read(
         }
     }
     let bands = bands.into_iter().map(|band| band.expect("every band comes from one of the files")).collect();
-    Ok(Member { id: source.id, grid: layout.grid, window, bands, tags: layout.tags })
+    Ok(Member {
+        id: source.id,
+        grid: Arc::clone(layout.output_grid()),
+        window: wanted,
+        bands,
+        tags: layout.tags,
+    })
 }
 
 /// What is known of a file, from the item's shape or else from the file itself when it is used.
 fn describe(file: &FileSource, known: &[KnownFile], options: &ReadOptions) -> Result<KnownFile, Failure> {
-    let header =
-        match known.iter().find(|known| known.name == file.name).and_then(|known| known.header.clone()) {
-            Some(header) => Some(header),
-            None if is_used(file, options) => Some(Arc::new(header_of(&file.open()?, &file.shown)?)),
-            None => None,
-        };
+    let known = known.iter().find(|known| known.name == file.name);
+    let header = match known.and_then(|known| known.header.clone()) {
+        Some(header) => Some(header),
+        None if is_used(file, options) => Some(Arc::new(header_of(&file.open()?, &file.shown)?)),
+        None => None,
+    };
+    let placed = known.and_then(|known| known.placed.clone());
     let metadata = file.asset.as_ref().map(|asset| Arc::clone(&asset.metadata));
-    Ok(KnownFile { name: file.name.clone(), shown: file.shown.clone(), header, metadata })
+    Ok(KnownFile { name: file.name.clone(), shown: file.shown.clone(), header, metadata, placed })
 }
 
 /// Whether the options may ask for the file; not all assets of a catalogue are rasters.

@@ -48,6 +48,7 @@ fn input(assets: &[(&str, &Path)]) -> Shape {
         header: Some(Arc::new(Header::of_file(path).unwrap())),
         prefix: None,
         foreseen: None,
+        placed: None,
     };
     Shape { assets: assets.iter().map(shape).collect(), ..Shape::default() }
 }
