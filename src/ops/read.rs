@@ -162,8 +162,12 @@ impl Op for Read {
 
     /// What a reader should know of the files whose bands are read.
     fn warnings(&self, input: &Shape) -> Vec<String> {
-        let headers = input.assets.iter().filter_map(|asset| asset.header.as_ref());
-        headers.flat_map(|header| header.warnings()).collect()
+        let headers =
+            input.assets.iter().filter_map(|asset| asset.header.as_ref().map(|header| (asset, header)));
+        let named = headers.flat_map(|(asset, header)| {
+            header.warnings().into_iter().map(|warning| format!("asset `{}`: {warning}", asset.name))
+        });
+        named.collect()
     }
 
     fn kind(self: Arc<Self>) -> Kind {

@@ -62,7 +62,7 @@ fn c08_a_nodata_that_no_pixel_can_have_hides_none_and_is_told() {
     let bench = statistics("c08_u8_nodata_m9999.tif");
     let ended = bench.run().expect_exit(0);
     check("c08", &bench);
-    assert!(ended.said.contains("-9999") && ended.said.contains("c08_u8_nodata_m9999.tif"), "{}", ended.said);
+    assert!(ended.said.contains("-9999") && ended.said.contains("`c08_u8_nodata_m9999`"), "{}", ended.said);
 }
 
 #[test]

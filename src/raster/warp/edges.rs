@@ -52,12 +52,12 @@ pub(super) fn seam(
     Ok(ways.into_iter().flat_map(|way| way.at).collect())
 }
 
-/// Whether nothing lies in more than half of the columns that finite points span.
+/// Whether nothing lies in more than three quarters of what finite points span from west to east.
 pub(super) fn has_wide_gap(points: &[(f64, f64)]) -> bool {
     let mut x: Vec<f64> = points.iter().map(|point| point.0).filter(|x| x.is_finite()).collect();
     x.sort_by(f64::total_cmp);
     let span = x.last().zip(x.first()).map_or(0.0, |(last, first)| last - first);
-    x.windows(2).any(|pair| pair[1] - pair[0] > span / 2.0)
+    x.windows(2).any(|pair| pair[1] - pair[0] > span * 0.75)
 }
 
 /// A straight line through an image: its ends as parts of width and height, and in a system.
