@@ -9,6 +9,9 @@ use crate::units::{ByteSize, spoken_count};
 /// A size is as good as the best when it lets through this part of what the best does.
 const AS_GOOD: f64 = 0.9;
 
+/// And when it lets through as much as the best does in a slow run, but not with less than this part of it.
+const AS_GOOD_IN_NOISE: f64 = 0.75;
+
 /// The part of the time wanted of the processors that a run waits for on a machine that others use too.
 const DISTURBED: f64 = 0.25;
 
@@ -72,9 +75,20 @@ pub struct Point {
 impl Point {
     /// The run in the middle, by throughput: a noisy neighbour does not move it.
     fn middle(&self) -> Measured {
+        self.at_part(0.5)
+    }
+
+    /// The run that so large a part of the others is slower than, or as slow.
+    fn at_part(&self, part: f64) -> Measured {
         let mut runs = self.runs.clone();
         runs.sort_by(|a, b| a.items_per_second.total_cmp(&b.items_per_second));
-        runs[(runs.len() - 1) / 2]
+        runs[((runs.len() - 1) as f64 * part) as usize]
+    }
+
+    /// What another size has to let through to be as good as this one: no more than this one lets through in a slow run.
+    fn as_good(&self) -> f64 {
+        let (middle, slow) = (self.middle().items_per_second, self.at_part(0.25).items_per_second);
+        (AS_GOOD * middle).min(slow.max(AS_GOOD_IN_NOISE * middle))
     }
 
     fn throttled(&self) -> u64 {
@@ -98,8 +112,9 @@ impl Sweep {
     /// without one.
     pub fn knee(&self) -> Option<&Point> {
         let unharmed = || self.points.iter().filter(|point| point.throttled() == 0);
-        let best = unharmed().map(|point| point.middle().items_per_second).fold(0.0, f64::max);
-        let good = unharmed().filter(|point| point.middle().items_per_second >= AS_GOOD * best);
+        let throughput = |point: &Point| point.middle().items_per_second;
+        let best = unharmed().max_by(|a, b| throughput(a).total_cmp(&throughput(b)))?;
+        let good = unharmed().filter(|point| throughput(point) >= best.as_good());
         good.min_by(|a, b| a.size.total_cmp(&b.size))
     }
 
@@ -289,6 +304,29 @@ mod tests {
         assert_eq!(cores.edit().unwrap(), "cores.slots = 2");
         assert!(cores.to_text().contains("the knee is at `cores` = 2"));
         assert!(cores.to_svg().contains(">knee</text>"));
+    }
+
+    #[test]
+    fn a_step_that_gains_less_than_the_runs_of_one_size_differ_is_none() {
+        let slow_and_fast = |throughput: [f64; 3]| throughput.map(|each| run(each, 0));
+        let noisy = sweep(&[
+            (1, &slow_and_fast([4.0, 4.1, 4.2])),
+            (2, &slow_and_fast([6.9, 7.0, 8.2])),
+            (8, &slow_and_fast([6.8, 8.0, 8.3])),
+        ]);
+        assert_eq!(noisy.knee().unwrap().value, "2", "eight let no more than 6.8 through in one run");
+        let steady = sweep(&[(2, &slow_and_fast([6.9, 7.0, 7.1])), (8, &slow_and_fast([7.9, 8.0, 8.1]))]);
+        assert_eq!(
+            steady.knee().unwrap().value,
+            "8",
+            "7.0 is less than nine tenths of 8.0, and of every run of it"
+        );
+        let one_lost = sweep(&[(1, &slow_and_fast([4.0, 4.1, 4.2])), (2, &slow_and_fast([1.0, 8.0, 8.1]))]);
+        assert_eq!(
+            one_lost.knee().unwrap().value,
+            "2",
+            "a run that was held up makes no size as good as half of it"
+        );
     }
 
     #[test]

@@ -48,7 +48,12 @@ impl Job {
 
     /// Starts the pipeline.
     pub(crate) fn start(&self) -> Running {
-        let child = self.command(&["job.toml"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        self.start_gisrun(&["job.toml"])
+    }
+
+    /// Starts the program with these arguments.
+    pub(crate) fn start_gisrun(&self, arguments: &[&str]) -> Running {
+        let child = self.command(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         Running { child }
     }
 
@@ -125,7 +130,7 @@ impl Running {
         self.send_interrupt();
     }
 
-    fn send_interrupt(&self) {
+    pub(crate) fn send_interrupt(&self) {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
     }
 

@@ -62,6 +62,27 @@ fn a_ledger_and_scratch_beside_the_pipeline_are_left_alone() {
 }
 
 #[test]
+fn an_interrupt_ends_the_trial_and_its_folder_goes() {
+    let job = Job::new(
+        r#"
+[stages]
+scenes = { glob = { paths = ["in/*.tif"] } }
+made = { from = "scenes", exec = { command = ["sh", "-c", "touch begun; sleep 600", "{output}"], outputs = { made = "out/{id}.tif" } } }
+"#,
+    );
+    Scene::meadow().write(&job.path("in/a.tif"));
+    let sweep = job.start_gisrun(&["sweep", "job.toml", "--resource", "cores", "--values", "1,2"]);
+    let trials = job.path(".gisrun/job.sweep");
+    let begun = trials.join(job.path("begun").strip_prefix("/").unwrap());
+    while !begun.exists() {
+        std::thread::yield_now();
+    }
+    sweep.send_interrupt();
+    assert_eq!(sweep.end(), Some(130));
+    assert!(!trials.exists(), "nothing of the trial stays");
+}
+
+#[test]
 fn the_table_has_a_row_for_each_size() {
     let job = job(2, "out/{id}.tif");
     let arguments =

@@ -1,5 +1,6 @@
 //! `gisrun sweep FILE`: the same pipeline at several sizes of one resource, each in a fresh state of its own.
 
+mod interrupts;
 mod ladder;
 mod mirror;
 mod trial;
@@ -10,6 +11,7 @@ use crate::cli::planned::{Named, Planned};
 use crate::cli::{Exit, ReportFormat, SweepRequest, limits, output};
 use crate::report::{Point, Sweep};
 
+use interrupts::Interrupts;
 use ladder::Ladder;
 use trial::Trials;
 
@@ -17,18 +19,30 @@ use trial::Trials;
 pub fn sweep(request: &SweepRequest) -> Exit {
     let named = Named { path: &request.pipeline, sets: &request.sets, machine: None };
     let Some(planned) = named.plan() else { return Exit::BadInput };
-    swept(request, &planned).unwrap_or_else(|message| {
+    let interrupts = match Interrupts::listen() {
+        Ok(interrupts) => interrupts,
+        Err(error) => {
+            output::complain(&format!("error: cannot start threads: {error}"));
+            return Exit::Aborted;
+        }
+    };
+    let exit = swept(request, &planned, &interrupts);
+    if let Some(exit) = interrupts.exit() {
+        output::complain("interrupted: the trial was ended, and what it made is gone");
+        return exit;
+    }
+    exit.unwrap_or_else(|message| {
         output::complain(&format!("error: {message}"));
         Exit::BadInput
     })
 }
 
-fn swept(request: &SweepRequest, planned: &Planned) -> Result<Exit, String> {
+fn swept(request: &SweepRequest, planned: &Planned, interrupts: &Interrupts) -> Result<Exit, String> {
     let ladder = Ladder::parse(&request.values)?;
     for value in ladder.sizes() {
         limits::apply(&mut planned.written.clone(), &[(request.resource.clone(), value.clone())])?;
     }
-    let trials = Trials::new(request, planned)?;
+    let trials = Trials::new(request, planned, interrupts)?;
     let kind = limits::measure(&ladder.sizes()[0]).map_or("slots", |(kind, _)| kind);
     let mut sweep = Sweep { resource: request.resource.clone(), kind: kind.into(), points: Vec::new() };
     for (number, value) in ladder.sizes().iter().enumerate() {

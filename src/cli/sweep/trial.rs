@@ -2,8 +2,9 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
+use super::interrupts::Interrupts;
 use super::mirror::{Mirror, resolved};
 use crate::cli::SweepRequest;
 use crate::cli::planned::Planned;
@@ -17,6 +18,7 @@ const WORKED: &[i32] = &[0, 1];
 /// All that trials have in common.
 pub(super) struct Trials<'a> {
     request: &'a SweepRequest,
+    interrupts: &'a Interrupts,
     program: PathBuf,
     pipeline: PathBuf,
     root: PathBuf,
@@ -26,7 +28,11 @@ pub(super) struct Trials<'a> {
 impl<'a> Trials<'a> {
     /// # Errors
     /// A pipeline that writes to places that trials cannot have for themselves.
-    pub(super) fn new(request: &'a SweepRequest, planned: &Planned) -> Result<Self, String> {
+    pub(super) fn new(
+        request: &'a SweepRequest,
+        planned: &Planned,
+        interrupts: &'a Interrupts,
+    ) -> Result<Self, String> {
         let plan = &planned.plan;
         let program =
             std::env::current_exe().map_err(|error| format!("cannot start this program again: {error}"))?;
@@ -36,7 +42,7 @@ impl<'a> Trials<'a> {
         let mut fresh = output_folders(plan, &folder)?;
         fresh.extend(state(planned, &pipeline, &folder)?);
         let root = plan.run.ledger.with_extension("sweep");
-        Ok(Self { request, program, pipeline, root, fresh })
+        Ok(Self { request, interrupts, program, pipeline, root, fresh })
     }
 
     /// Runs it once.
@@ -51,7 +57,8 @@ impl<'a> Trials<'a> {
         let record = self.root.join("trial.run.jsonl");
         let output = self
             .command(&mirror, value, &record)
-            .output()
+            .spawn()
+            .and_then(|trial| self.interrupts.during(trial, Child::wait_with_output))
             .map_err(|error| format!("cannot start `{}`: {error}", self.program.display()))?;
         if !output.status.code().is_some_and(|code| WORKED.contains(&code)) {
             let said = String::from_utf8_lossy(&output.stderr);
