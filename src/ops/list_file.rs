@@ -88,7 +88,7 @@ impl ListFile {
     }
 
     fn failure(&self, error: &str) -> Failure {
-        Failure::fatal(format!("list `{}`: {error}", self.path.display()))
+        Failure::bad_input(format!("list `{}`: {error}", self.path.display()))
     }
 
     fn folder(&self) -> &Path {
