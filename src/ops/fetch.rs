@@ -64,6 +64,10 @@ enum Mode {
     Ranges,
 }
 
+/// The client reads an answer into buffers of up to 408 KiB (hyper's default), and those below 640 KiB stay with the
+/// allocator, as `raster` has set it.
+const IN_TRANSIT: u64 = 640 << 10;
+
 fn default_max_unknown() -> ByteSize {
     ByteSize(1 << 30)
 }
@@ -88,6 +92,11 @@ impl Op for Fetch {
     /// The same files; of those that are not local what moves is held in memory.
     fn shape(&self, input: &Shape, item: &Item) -> Result<Shape, Failure> {
         Ok(foreseen::shape(self.options.mode, input, item))
+    }
+
+    /// The buffers of an answer on its way, which the allocator keeps for the next.
+    fn scratch(&self, _: &Shape, output: &Shape) -> u64 {
+        if output.held > 0 { IN_TRANSIT } else { 0 }
     }
 
     fn moves(&self, taken_by: Option<&str>) -> Option<Moves> {
