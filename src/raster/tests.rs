@@ -1,5 +1,7 @@
 //! Files as they are opened, described and decoded, with values that the tests state.
 
+mod matrix;
+
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
