@@ -12,8 +12,9 @@ use crate::resources::SlotLease;
 /// Pixels of a block: long enough to be worth a thread's start, short enough to look for a cancellation often.
 pub(super) const BLOCK: usize = 1 << 17;
 
-/// Stacks of threads, and what an allocator keeps of small things; a part of the working memory that ops state.
-pub(super) const OVERHEAD: u64 = 1 << 20;
+/// Stacks of threads, and what an allocator keeps of buffers that do not go back to the system; a part of the working memory
+/// that ops state.
+pub(super) const OVERHEAD: u64 = 2 << 20;
 
 /// How many idle cores one item takes at most; a bound of the working memory that ops state.
 pub(super) const HELPERS: usize = 15;

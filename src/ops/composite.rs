@@ -64,6 +64,9 @@ pub(super) enum Best {
     Lowest,
 }
 
+/// What stays with the allocator of a member's file, which was opened and decoded by itself.
+const OPENED: u64 = 256 << 10;
+
 /// The compiled op.
 #[derive(Debug)]
 struct Composite {
@@ -159,7 +162,7 @@ impl Op for Composite {
     }
 
     fn scratch(&self, input: &Shape, _output: &Shape) -> u64 {
-        OVERHEAD + strips(input) + self.widened(input)
+        OVERHEAD + input.members.len() as u64 * OPENED + strips(input) + self.widened(input)
     }
 
     fn helpers(&self, input: &Shape, _output: &Shape) -> (u64, u64) {

@@ -27,7 +27,7 @@ pub(in crate::raster) fn give_large_buffers_back() {
         .map_or(2, |cores| i32::try_from(cores.get()).unwrap_or(i32::MAX));
     let settings = [
         (libc::M_MMAP_THRESHOLD, MAPPED_FROM),
-        (libc::M_TRIM_THRESHOLD, MAPPED_FROM),
+        (libc::M_TRIM_THRESHOLD, 128 << 10),
         (libc::M_ARENA_MAX, cores.max(2)),
     ];
     for (setting, value) in settings {
